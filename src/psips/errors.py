@@ -1,0 +1,81 @@
+"""Errors about what the user gave: one sentence that says what is wrong and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+SHOWN = 12  # names listed in a message before "and n more"
+
+
+class InputError(ValueError):
+    """Something the user gave cannot be used.
+
+    The message is one sentence that names the thing, what was expected, what came and,
+    where it is not plain, what to do.
+    """
+
+
+def listing(names: Iterable[str]) -> str:
+    """Names as they appear in a message, the long lists cut short.
+
+    Examples
+    --------
+    >>> listing(["a", "b"])
+    "'a', 'b'"
+    >>> listing(str(i) for i in range(14))
+    "'0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '10', '11' and 2 more"
+    """
+    every = list(names)
+    shown = ", ".join(repr(name) for name in every[:SHOWN])
+    return shown if len(every) <= SHOWN else f"{shown} and {len(every) - SHOWN} more"
+
+
+def unknown(kind: str, name: object, known: Sequence[str]) -> InputError:
+    """Build the error for a name that is not one of the known ones, with the nearest of them.
+
+    Examples
+    --------
+    >>> print(unknown("sampling rule", "projcted", ["posterior", "projected"]))
+    unknown sampling rule 'projcted': did you mean 'projected'? known: 'posterior', 'projected'
+    >>> print(unknown("arm", "x", ["left", "right"]))
+    unknown arm 'x'; known: 'left', 'right'
+    """
+    from difflib import get_close_matches  # an error path: do not pay for it at import
+
+    near = get_close_matches(str(name), known, n=1)
+    hint = f": did you mean {near[0]!r}?" if near else ";"
+    return InputError(f"unknown {kind} {str(name)!r}{hint} known: {listing(known)}")
+
+
+def check_keys(kind: str, given: Iterable[str], known: Sequence[str]) -> None:
+    """Raise `InputError` for the first key that is not known.
+
+    Examples
+    --------
+    >>> check_keys("key", ["name"], ["name", "arms"])
+    >>> check_keys("key", ["nmae"], ["name", "arms"])
+    Traceback (most recent call last):
+    psips.errors.InputError: unknown key 'nmae': did you mean 'name'? known: 'name', 'arms'
+    """
+    for key in given:
+        if key not in known:
+            raise unknown(kind, key, known)
+
+
+def check_distinct(kind: str, names: Sequence[str]) -> None:
+    """Raise `InputError` if a name comes twice.
+
+    Examples
+    --------
+    >>> check_distinct("arm", ["a", "b", "a"])
+    Traceback (most recent call last):
+    psips.errors.InputError: duplicate arm 'a' (positions 1 and 3): names must differ
+    """
+    first: dict[str, int] = {}
+    for position, name in enumerate(names, start=1):
+        if name in first:
+            raise InputError(
+                f"duplicate {kind} {name!r} (positions {first[name]} and {position}): "
+                "names must differ"
+            )
+        first[name] = position

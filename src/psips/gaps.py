@@ -1,0 +1,69 @@
+"""How hard a set of means is: the PSI gaps of Auer et al. (2016) and their sum H."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from psips.kernels.model import Floats
+
+
+def gaps(mu: npt.ArrayLike) -> Floats:
+    """PSI gap of every row of ``mu`` (n, d), or of many such arrays (..., n, d) at once.
+
+    All objectives are maximised. With ``m(i,j) = min_c (mu_j - mu_i)(c)``,
+    ``M(i,j) = max_c (mu_i - mu_j)(c)`` and S the Pareto set, the gap is
+
+    * of i not in S: ``max_{j in S} m(i,j)``, by how much it is dominated;
+    * of i in S: the smaller of ``min_{j in S, j != i} min(M(i,j), M(j,i))`` and
+      ``min_{j not in S} max(M(j,i), 0) + Delta_j``.
+
+    A minimum over nothing is infinite.
+
+    Examples
+    --------
+    >>> gaps([[1.0, 0.0], [0.0, 1.0], [-0.5, 0.5]])
+    array([0.5, 0.5, 0.5])
+    """
+    mu = np.asarray(mu, dtype=np.float64)
+    M = (mu[..., :, None, :] - mu[..., None, :, :]).max(axis=-1)  # (..., n, n)
+    back = np.swapaxes(M, -1, -2)
+    optimal = ~np.any((M <= 0) & (back > 0), axis=-1)  # (..., n); j dominates i nowhere
+    rival = optimal[..., None, :]
+    dominated = np.where(rival, -M, -np.inf).max(axis=-1)  # m(i,j) = -M(i,j)
+    others = ~np.eye(mu.shape[-2], dtype=bool)
+    among = np.where(rival & others, np.minimum(M, back), np.inf).min(axis=-1)
+    below = np.where(rival, np.inf, np.maximum(back, 0) + dominated[..., None, :]).min(axis=-1)
+    return np.asarray(np.where(optimal, np.minimum(among, below), dominated))
+
+
+def hardness(mu: npt.ArrayLike) -> Floats:
+    """``H(mu)``, the sum of ``1 / Delta_i^2``: infinite if a gap is 0.
+
+    Examples
+    --------
+    >>> float(hardness([[1.0, 0.0], [0.0, 1.0], [-0.5, 0.5]]))
+    12.0
+    """
+    with np.errstate(divide="ignore"):
+        return np.asarray((gaps(mu) ** -2).sum(axis=-1))
+
+
+def hardness_floor(mu: npt.ArrayLike) -> Floats:
+    """Bound H from below in n d steps instead of n^2 d, to refuse hard means quickly.
+
+    What is dominated has a gap of at most its distance to the best value in some objective.
+    Only what the row with the largest sum dominates is counted, so that nothing is missed
+    that `hardness` would let pass.
+
+    Examples
+    --------
+    >>> float(hardness_floor([[1.0, 1.0], [0.5, 0.0]]))
+    4.0
+    """
+    mu = np.asarray(mu, dtype=np.float64)
+    best = mu.max(axis=-2, keepdims=True)
+    top = mu.sum(axis=-1).argmax(axis=-1)[..., None, None]
+    dominated = np.all(mu < np.take_along_axis(mu, top, axis=-2), axis=-1)
+    distance = np.where(dominated, (best - mu).min(axis=-1), np.inf)
+    return np.asarray((distance**-2).sum(axis=-1))

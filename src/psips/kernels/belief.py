@@ -1,0 +1,165 @@
+"""What the data say: counts, sums and the posterior N(theta, Sigma (x) V^-1).
+
+Unstructured: everything is diagonal in the arms and ``theta`` holds their means.
+Linear: ``V = xi I + sum a a^T`` and a factor ``F`` with ``F F^T = V^-1``, both by
+rank-one updates.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from psips.kernels.jit import kernel
+from psips.kernels.model import Floats, Ints, Model
+
+REFACTOR_EVERY = 512  # rank-one updates of F between two fresh factorisations
+
+
+class Belief(NamedTuple):
+    """Sufficient statistics and the posterior they give; updated in place."""
+
+    N: Floats  # (K,) pulls of each arm
+    B: Floats  # (h, d) sum of a x^T
+    theta: Floats  # (h, d) posterior mean
+    V: Floats  # (h, h) precision, (0, 0) if unstructured
+    F: Floats  # (h, h) factor of V^-1, (0, 0) if unstructured
+    count: Ints  # (2,) results told; rank-one updates since F was factored
+
+
+@kernel
+def empty_belief(model: Model) -> Belief:
+    """Return the belief before any result."""
+    width = 0 if model.unstructured else model.h
+    V = np.zeros((width, width))
+    F = np.zeros((width, width))
+    for i in range(width):
+        V[i, i] = model.xi
+        F[i, i] = 1.0 / math.sqrt(model.xi)
+    return Belief(
+        np.zeros(model.K),
+        np.zeros((model.h, model.d)),
+        np.zeros((model.h, model.d)),
+        V,
+        F,
+        np.zeros(2, np.int64),
+    )
+
+
+@kernel
+def refactor(V: Floats, F: Floats) -> None:
+    """Set ``F`` to a factor of ``V^-1`` from scratch: L^-T with V = L L^T."""
+    h = V.shape[0]
+    L = np.linalg.cholesky(V)
+    for j in range(h):  # column j of L^-1 is row j of L^-T
+        for i in range(h):
+            if i < j:
+                F[j, i] = 0.0
+            else:
+                total = 1.0 if i == j else 0.0
+                for k in range(j, i):
+                    total -= L[i, k] * F[j, k]
+                F[j, i] = total / L[i, i]
+
+
+@kernel
+def learn(model: Model, belief: Belief, arm: int, x: Floats) -> None:
+    """Take in one result ``x`` (d,) of ``arm``."""
+    N, B, theta, V, F, count = belief
+    N[arm] += 1.0
+    count[0] += 1
+    if model.unstructured:
+        for c in range(model.d):
+            B[arm, c] += x[c]
+            theta[arm, c] = B[arm, c] / N[arm]
+        return
+    h, d = model.h, model.d
+    a = model.A[arm]
+    for i in range(h):
+        for j in range(h):
+            V[i, j] += a[i] * a[j]
+        for c in range(d):
+            B[i, c] += a[i] * x[c]
+    count[1] += 1
+    if count[1] >= REFACTOR_EVERY:
+        count[1] = 0
+        refactor(V, F)
+    else:
+        # V'^-1 = F (I - u u^T / (1 + q)) F^T = F (I - g u u^T)^2 F^T, u = F^T a, q = u.u
+        u = np.zeros(h)
+        q = 0.0
+        for j in range(h):
+            for i in range(h):
+                u[j] += F[i, j] * a[i]
+            q += u[j] * u[j]
+        if q > 0.0:
+            g = (1.0 - 1.0 / math.sqrt(1.0 + q)) / q
+            for i in range(h):
+                projected = 0.0
+                for j in range(h):
+                    projected += F[i, j] * u[j]
+                for j in range(h):
+                    F[i, j] -= g * projected * u[j]
+    inner = np.zeros((h, d))
+    for j in range(h):
+        for i in range(h):
+            for c in range(d):
+                inner[j, c] += F[i, j] * B[i, c]
+    for i in range(h):
+        for c in range(d):
+            total = 0.0
+            for j in range(h):
+                total += F[i, j] * inner[j, c]
+            theta[i, c] = total
+
+
+@kernel
+def ready(model: Model, belief: Belief) -> bool:
+    """Whether the posterior is proper: linear always, unstructured once every arm is pulled."""
+    if not model.unstructured:
+        return True
+    return bool(np.all(belief.N > 0.0))
+
+
+@kernel
+def answer_means(model: Model, theta: Floats) -> Floats:
+    """Means of the answers (n, d) under ``theta``."""
+    if model.unstructured:
+        return theta.copy()
+    mu = np.zeros((model.n, model.d))
+    for z in range(model.n):
+        for i in range(model.h):
+            for c in range(model.d):
+                mu[z, c] += model.Z[z, i] * theta[i, c]
+    return mu
+
+
+@kernel
+def whitened(model: Model, F: Floats) -> Floats:
+    """Rows w_z = F^T z (n, h), so that w_z . w_x = z^T V^-1 x."""
+    W = np.zeros((model.Z.shape[0], F.shape[0]))
+    for z in range(W.shape[0]):
+        for i in range(F.shape[0]):
+            for j in range(F.shape[1]):
+                W[z, j] += model.Z[z, i] * F[i, j]
+    return W
+
+
+@kernel
+def in_theta(model: Model, theta: Floats) -> bool:
+    """Whether ``theta`` (h, d) belongs to the parameter set Theta."""
+    if model.kind == 1:
+        for c in range(model.d):
+            square = 0.0
+            for i in range(model.h):
+                square += theta[i, c] ** 2
+            if square > model.ball[c] ** 2:
+                return False
+    elif model.kind == 2:
+        for i in range(model.h):
+            for c in range(model.d):
+                if theta[i, c] < model.low[i, c] or theta[i, c] > model.high[i, c]:
+                    return False
+    return True

@@ -1,0 +1,45 @@
+"""What never changes during a run, in the form that kernels read.
+
+Kernels maximise every objective; whatever is minimised has been negated at the edge.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# Kinds of parameter set Theta.
+EVERYTHING = 0
+BALL = 1
+BOX = 2
+
+
+class Model(NamedTuple):
+    """A problem as arrays.
+
+    Unstructured problems have ``h = K``, ``n = K`` and empty ``A`` and ``Z``: both stand
+    for the identity and are never formed.
+    """
+
+    unstructured: bool
+    diagonal: bool  # Sigma is diagonal
+    K: int  # arms
+    n: int  # answers
+    h: int  # rows of theta
+    d: int  # objectives
+    A: Floats  # (K, h) features of the arms, or (0, 0)
+    Z: Floats  # (n, h) features of the answers, or (0, 0)
+    Sigma: Floats  # (d, d) covariance of one measurement
+    L: Floats  # (d, d) lower Cholesky factor of Sigma
+    P: Floats  # (d, d) inverse of Sigma
+    xi: float  # regularisation, 0 if unstructured
+    kind: int  # of Theta: EVERYTHING, BALL or BOX
+    ball: Floats  # (d,) radii: ||theta e_c||_2 <= ball[c]
+    low: Floats  # (h, d) box, or (0, 0)
+    high: Floats  # (h, d) box, or (0, 0)
+    explore: Floats  # (K,) w_exp: uniform, or the G-optimal design

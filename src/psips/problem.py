@@ -1,0 +1,366 @@
+"""What is to be decided: arms that can be pulled, answers, objectives, and the noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from psips.checks import (
+    Nested,
+    Table,
+    check_span,
+    fit,
+    frozen,
+    merge_rows,
+    nested,
+    read_answers,
+    read_arms,
+    read_covariance,
+    read_directions,
+    read_names,
+    read_positive,
+    read_table,
+)
+from psips.errors import InputError, check_keys, unknown
+from psips.kernels.model import BALL, BOX, EVERYTHING, Floats, Model
+
+
+@dataclass(frozen=True)
+class Ball:
+    """Parameter set: each objective's column of theta has Euclidean norm at most ``radius``.
+
+    Parameters
+    ----------
+    radius : float or one float per objective
+
+    Examples
+    --------
+    >>> Ball([3, 4])
+    Ball(radius=(3.0, 4.0))
+    """
+
+    radius: Nested
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", nested("the radius of the ball", self.radius))
+
+
+@dataclass(frozen=True)
+class Box:
+    """Parameter set: every entry of theta lies between ``low`` and ``high``.
+
+    Parameters
+    ----------
+    low, high : float, one float per objective, or one row per feature (per arm if unstructured)
+
+    Examples
+    --------
+    >>> Box(0, [1, 2])
+    Box(low=0.0, high=(1.0, 2.0))
+    """
+
+    low: Nested
+    high: Nested
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", nested("the low end of the box", self.low))
+        object.__setattr__(self, "high", nested("the high end of the box", self.high))
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Problem:
+    """A Pareto set identification problem, checked once and then frozen.
+
+    Everything a user sees is in the user's own orientation: an objective to minimise is
+    negated only in `model`, which is what the kernels read.
+
+    Parameters
+    ----------
+    objectives : names, or mapping from name to ``"max"`` or ``"min"``
+        Names alone are maximised.
+    covariance : matrix, one variance per objective, or mapping from objective to variance
+        Of the noise of one measurement.
+    arms : names, or how many
+        Taken from ``features`` if left out. With a DataFrame of features: the rows to use.
+    features : (K, h) array or DataFrame with the arms' names as index, optional
+        Without features the arms are unrelated (unstructured).
+    answers : DataFrame or pair (names, array), optional
+        What the question is about, if not the arms themselves (transductive).
+    parameter_set : Ball or Box, optional
+        What is known of theta beforehand.
+    regularization : float
+        ``xi`` of ``V = xi I + sum a a^T``; used only with features.
+    name : str
+        For titles and reports.
+
+    Examples
+    --------
+    >>> problem = Problem(
+    ...     objectives={"yield": "max", "cost": "min"}, covariance=[1, 4], arms=["A", "B", "C"]
+    ... )
+    >>> problem
+    Problem(3 arms, 2 objectives)
+    >>> problem.inward([5.0, 2.0])
+    array([ 5., -2.])
+
+    Answers with equal features cannot be told apart and are one answer with several names:
+
+    >>> linear = Problem(
+    ...     objectives=["yield"], covariance=[1], arms=["A", "B", "C"],
+    ...     features=[[1, 0], [0, 1], [1, 0]],
+    ... )
+    >>> linear.answers, linear.aliases["A"]
+    (('A', 'B'), ('A', 'C'))
+    """
+
+    name: str
+    arms: tuple[str, ...]
+    answers: tuple[str, ...]  # first name of each distinct answer
+    aliases: dict[str, tuple[str, ...]]  # each answer's names, the first one included
+    objectives: tuple[str, ...]
+    directions: tuple[str, ...]
+    signs: Floats  # (d,) +1 to maximise, -1 to minimise
+    covariance: Floats  # (d, d)
+    features: Floats | None  # (K, h); None if unstructured
+    answer_features: Floats | None  # (n, h); None if unstructured
+    feature_names: tuple[str, ...]  # h of them; empty if unstructured
+    unstructured: bool
+    transductive: bool  # the answers are not the arms
+    parameter_set: Ball | Box | None
+    regularization: float
+
+    def __init__(
+        self,
+        *,
+        objectives: Sequence[object] | Mapping[Any, str],
+        covariance: object,
+        arms: Iterable[object] | int | None = None,
+        features: object = None,
+        answers: object = None,
+        parameter_set: Ball | Box | None = None,
+        regularization: float = 1.0,
+        name: str = "",
+    ) -> None:
+        put = self.__dict__.__setitem__  # a frozen dataclass is filled here and only here
+        put("name", str(name))
+        put("objectives", read_names("objective", objectives))
+        if not self.objectives:
+            raise InputError("there are no objectives: name at least one")
+        put("directions", read_directions(self.objectives, objectives))
+        put("signs", frozen(np.where(np.array(self.directions) == "max", 1.0, -1.0)))
+        put("covariance", frozen(read_covariance(self.objectives, covariance)))
+        put("regularization", read_positive("regularization", regularization))
+        put("unstructured", features is None)
+        put("transductive", answers is not None)
+        if features is None:
+            if answers is not None:
+                raise InputError("answers were given without features of the arms: give both")
+            put("arms", read_arms(arms))
+            put("answers", self.arms)
+            put("aliases", {arm: (arm,) for arm in self.arms})
+            put("features", None)
+            put("answer_features", None)
+            put("feature_names", ())
+        else:
+            pulled = read_table("arm", features, arms)
+            asked = pulled
+            if answers is not None:
+                asked = read_answers(answers, pulled)
+                check_span(pulled.rows, asked.rows)
+            kept, group = merge_rows(asked.rows)
+            names: list[list[str]] = [[] for _ in kept]
+            for answer, which in zip(asked.names, group, strict=True):
+                names[which].append(answer)
+            numbered = tuple(f"feature {c + 1}" for c in range(pulled.rows.shape[1]))
+            put("arms", pulled.names)
+            put("answers", tuple(same[0] for same in names))
+            put("aliases", {same[0]: tuple(same) for same in names})
+            put("features", frozen(pulled.rows))
+            put("answer_features", frozen(asked.rows[kept]))
+            put("feature_names", pulled.columns or numbered)
+        kind, few = ("answer", self.n) if self.transductive else ("arm", self.K)
+        if few < 2:
+            raise InputError(f"a problem needs at least two {kind}s, got {few}")
+        if self.n < 2:
+            raise InputError("all answers have equal features: there is nothing to tell apart")
+        put("parameter_set", parameter_set)
+        self._theta_limits()  # complains about a set that does not fit
+
+    @property
+    def K(self) -> int:  # noqa: N802
+        """Number of arms."""
+        return len(self.arms)
+
+    @property
+    def n(self) -> int:
+        """Number of distinct answers."""
+        return len(self.answers)
+
+    @property
+    def d(self) -> int:
+        """Number of objectives."""
+        return len(self.objectives)
+
+    @property
+    def h(self) -> int:
+        """Number of rows of theta: features, or arms if unstructured."""
+        return self.K if self.features is None else int(self.features.shape[1])
+
+    @cached_property
+    def _arm_indices(self) -> dict[str, int]:
+        return {arm: i for i, arm in enumerate(self.arms)}
+
+    @cached_property
+    def _answer_indices(self) -> dict[str, int]:
+        return {a: i for i, answer in enumerate(self.answers) for a in self.aliases[answer]}
+
+    def arm_index(self, name: object) -> int:
+        """Position of an arm; a number is taken as a name, not as a position."""
+        index = self._arm_indices.get(str(name))
+        if index is None:
+            raise unknown("arm", name, self.arms)
+        return index
+
+    def answer_index(self, name: object) -> int:
+        """Position of the answer that has this name among its names."""
+        index = self._answer_indices.get(str(name))
+        if index is None:
+            raise unknown("answer", name, self.answers)
+        return index
+
+    def inward(self, values: npt.ArrayLike) -> Floats:
+        """Values (..., d) as the user gives them, in the kernels' orientation (maximise)."""
+        return np.asarray(values, dtype=np.float64) * self.signs
+
+    def outward(self, values: npt.ArrayLike) -> Floats:
+        """Values (..., d) from the kernels, in the user's orientation."""
+        return np.asarray(values, dtype=np.float64) * self.signs
+
+    @cached_property
+    def model(self) -> Model:
+        """The problem as the kernels read it: arrays, every objective maximised."""
+        # Kernels are compiled for writable C-ordered arrays, hence the copies.
+        Sigma = self.covariance * np.outer(self.signs, self.signs) + 0.0  # no negative zeros
+        diagonal = not np.any(Sigma - np.diag(np.diag(Sigma)))
+        P = np.diag(1.0 / np.diag(Sigma)) if diagonal else np.linalg.inv(Sigma)
+        kind, ball, low, high = self._theta_limits()
+        if self.features is None or self.answer_features is None:
+            A = Z = np.zeros((0, 0))
+            explore = np.full(self.K, 1.0 / self.K)
+        else:
+            from psips.kernels.design import g_optimal  # compiled code: import where it is used
+
+            A, Z = self.features.copy(), self.answer_features.copy()
+            explore = g_optimal(A)
+        return Model(
+            unstructured=self.unstructured,
+            diagonal=diagonal,
+            K=self.K,
+            n=self.n,
+            h=self.h,
+            d=self.d,
+            A=A,
+            Z=Z,
+            Sigma=Sigma,
+            L=np.ascontiguousarray(np.linalg.cholesky(Sigma)),
+            P=np.ascontiguousarray((P + P.T) / 2),
+            xi=0.0 if self.unstructured else self.regularization,
+            kind=kind,
+            ball=ball,
+            low=low,
+            high=high,
+            explore=explore,
+        )
+
+    def _theta_limits(self) -> tuple[int, Floats, Floats, Floats]:
+        """Kind, radii, low and high of the parameter set in the kernels' orientation."""
+        everywhere, none = np.full(self.d, np.inf), np.zeros((0, 0))
+        theta = self.parameter_set
+        if theta is None:
+            return EVERYTHING, everywhere, none, none
+        if isinstance(theta, Ball):
+            radii = fit("the radius of the ball", theta.radius, (self.d,))
+            if not np.all(radii > 0):
+                raise InputError(f"the radius of the ball must be positive, got {theta.radius}")
+            return BALL, radii, none, none
+        if not isinstance(theta, Box):
+            raise InputError(f"parameter_set must be a Ball or a Box, got {theta!r}")
+        low = fit("the low end of the box", theta.low, (self.h, self.d))
+        high = fit("the high end of the box", theta.high, (self.h, self.d))
+        if not np.all(low < high):
+            row, c = np.argwhere(low >= high)[0]
+            raise InputError(
+                f"the box is empty for objective {self.objectives[c]!r}: "
+                f"low {low[row, c]} is not below high {high[row, c]}"
+            )
+        flip = self.signs < 0
+        return BOX, everywhere, np.where(flip, -high, low), np.where(flip, -low, high)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, strings and numbers; `from_dict` gives back the same problem exactly."""
+        theta = self.parameter_set
+        answers = None
+        if self.transductive and self.answer_features is not None:
+            rows = dict(zip(self.answers, self.answer_features.tolist(), strict=True))
+            answers = [[name, rows[a]] for a in self.answers for name in self.aliases[a]]
+        return {
+            "name": self.name,
+            "objectives": list(self.objectives),
+            "directions": list(self.directions),
+            "covariance": self.covariance.tolist(),
+            "arms": list(self.arms),
+            "feature_names": list(self.feature_names),
+            "features": None if self.features is None else self.features.tolist(),
+            "answers": answers,
+            "ball": theta.radius if isinstance(theta, Ball) else None,
+            "box": [theta.low, theta.high] if isinstance(theta, Box) else None,
+            "regularization": self.regularization,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Problem:
+        """Rebuild what `to_dict` wrote.
+
+        Examples
+        --------
+        >>> import json
+        >>> problem = Problem(objectives={"cost": "min"}, covariance=[0.1], arms=2)
+        >>> Problem.from_dict(json.loads(json.dumps(problem.to_dict()))) == problem
+        True
+        """
+        known = ["name", "objectives", "directions", "covariance", "arms", "feature_names"]
+        known += ["features", "answers", "ball", "box", "regularization"]
+        check_keys("key of a problem", data, known)
+        missing = [key for key in known if key not in data]
+        if missing:
+            raise InputError(f"the problem lacks the key {missing[0]!r}: was it cut short?")
+        ball, box, features, answers = (data[k] for k in ("ball", "box", "features", "answers"))
+        if features is not None:
+            features = Table(data["arms"], tuple(data["feature_names"]), features)
+        return cls(
+            name=data["name"],
+            objectives=dict(zip(data["objectives"], data["directions"], strict=True)),
+            covariance=data["covariance"],
+            arms=data["arms"],
+            features=features,
+            answers=None if answers is None else tuple(zip(*answers, strict=True)),
+            parameter_set=Ball(ball) if ball is not None else Box(*box) if box else None,
+            regularization=data["regularization"],
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Problem):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]  # arrays inside
+
+    def __repr__(self) -> str:
+        title = f"{self.name!r}: " if self.name else ""
+        answers = f", {self.n} answers" if self.answers != self.arms else ""
+        return f"Problem({title}{self.K} arms{answers}, {self.d} objectives)"

@@ -1,0 +1,342 @@
+"""Problem files: a TOML file with CSV tables beside it, as docs/problem-file.md describes."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from psips.checks import Table
+from psips.errors import InputError, check_distinct, check_keys, unknown
+from psips.instances import NOISES, Instance, Results
+from psips.kernels.model import Floats
+from psips.problem import Ball, Box, Problem
+
+KEYS = (
+    *("name", "objectives", "covariance", "arms", "answers", "parameter_set"),
+    *("regularization", "noise", "truth", "theta", "results", "delta", "seed", "rules"),
+)
+OBJECTIVE_KEYS = ("name", "direction", "variance")
+SET_KEYS = ("ball", "low", "high")
+WORDS = {str: "a string", int: "a whole number", float: "a number", dict: "a table"}
+RULE_KEYS = ("sampling", "stopping", "calibration", "draws", "tracking", "eta", "alpha")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class ProblemFile:
+    """What a problem file says.
+
+    Parameters
+    ----------
+    path : Path
+    problem : Problem
+    theta : (h, d) array or None
+        The truth, if the file has one; the means of the arms if unstructured.
+    noise : "gaussian" or "bernoulli"
+    results : Results or None
+        The raw results to draw measurements from, if the file has them.
+    delta, seed : float or None, int or None
+    rules : dict
+        The table ``[rules]``: choices by name, whose values are checked where they are used.
+    """
+
+    path: Path
+    problem: Problem
+    theta: Floats | None
+    noise: str
+    results: Results | None
+    delta: float | None
+    seed: int | None
+    rules: dict[str, Any]
+
+    @property
+    def instance(self) -> Instance:
+        """The problem with its truth; an error if the file has none."""
+        if self.theta is None:
+            key = "truth" if self.problem.unstructured else "theta"
+            raise InputError(
+                f"{self.path.name} has no truth, so it cannot be simulated: add the key {key!r}"
+            )
+        problem = self.problem
+        return Instance(problem.name, problem, self.theta, self.noise, self.results)
+
+
+def read_problem_file(path: str | os.PathLike[str]) -> ProblemFile:
+    """Read and check a problem file and the tables it names.
+
+    Parameters
+    ----------
+    path : path of a TOML file
+        Tables are looked for beside it.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "tea.toml").write_text('''
+    ... arms = ["green", "black"]
+    ... objectives = [{name = "taste", variance = 1.0}]
+    ... [truth]
+    ... green = [2.0]
+    ... black = [1.5]
+    ... ''')
+    >>> read_problem_file(folder / "tea.toml").instance.pareto_set
+    ('green',)
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            data = tomllib.load(file)
+    except OSError as error:
+        raise InputError(f"cannot read the problem file {path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path.name} is not valid TOML: {error}") from None
+    try:
+        return _build(path, data)
+    except InputError as error:
+        raise InputError(f"{path.name}: {error}") from None
+
+
+def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
+    check_keys("key", data, KEYS)
+    objectives, covariance = _objectives(data)
+    arms, features = _arms(path, data)
+    answers = _path(path, data, "answers")
+    problem = Problem(
+        name=_optional(data, "name", str) or path.stem,
+        objectives=objectives,
+        covariance=covariance,
+        arms=arms,
+        features=features,
+        answers=None if answers is None else read_csv(answers),
+        parameter_set=_parameter_set(data),
+        regularization=data.get("regularization", 1.0),
+    )
+    results = _results(path, data, problem)
+    theta = _theta(path, data, problem)
+    if results is not None and problem.unstructured:
+        if theta is not None:
+            raise InputError(
+                "both 'truth' and 'results' are given, but the means of the results are the "
+                "truth: remove one of them"
+            )
+        theta = _means(problem, results)
+    noise = _optional(data, "noise", str) or NOISES[0]
+    if noise not in NOISES:
+        raise unknown("noise", noise, NOISES)
+    delta = _optional(data, "delta", float)
+    if delta is not None and not 0 < delta < 1:
+        raise InputError(f"delta must lie strictly between 0 and 1, got {delta}")
+    seed = _optional(data, "seed", int)
+    if seed is not None and seed < 0:
+        raise InputError(f"seed must be at least 0, got {seed}")
+    rules = _optional(data, "rules", dict) or {}
+    check_keys("key of [rules]", rules, RULE_KEYS)
+    return ProblemFile(path, problem, theta, noise, results, delta, seed, rules)
+
+
+def _objectives(data: Mapping[str, Any]) -> tuple[dict[str, str], Any]:
+    """Directions by name, and the covariance: a matrix, or the objectives' own variances."""
+    entries = data.get("objectives")
+    if not isinstance(entries, list) or not entries:
+        raise InputError("there are no objectives: add a table [[objectives]] for each")
+    entries = [{"name": entry} if isinstance(entry, str) else entry for entry in entries]
+    for number, entry in enumerate(entries, start=1):
+        if not isinstance(entry, dict):
+            raise InputError(f"objective {number} must be a name or a table, got {entry!r}")
+        for key in entry:
+            if key in KEYS and key not in OBJECTIVE_KEYS:
+                raise InputError(
+                    f"{key!r} is written below [[objectives]], which makes it part of "
+                    f"objective {number}: move it to the top of the file"
+                )
+        check_keys(f"key of objective {number}", entry, OBJECTIVE_KEYS)
+        if not isinstance(entry.get("name"), str):
+            raise InputError(f"objective {number} has no name: add one")
+    names = [entry["name"] for entry in entries]
+    check_distinct("objective", names)
+    directions = {entry["name"]: entry.get("direction", "max") for entry in entries}
+    without = [entry["name"] for entry in entries if "variance" not in entry]
+    if "covariance" in data:
+        if len(without) < len(entries):
+            raise InputError("give either 'covariance' or a variance per objective, not both")
+        return directions, data["covariance"]
+    if without:
+        raise InputError(
+            f"objective {without[0]!r} has no variance: add one, or the key 'covariance'"
+        )
+    return directions, [entry["variance"] for entry in entries]
+
+
+def _arms(path: Path, data: Mapping[str, Any]) -> tuple[Any, Table | None]:
+    """Names (or their number) and features, one of the two ``None``."""
+    arms = data.get("arms")
+    if isinstance(arms, str):
+        table = read_csv(path.parent / arms)
+        return (None, table) if table.columns else (table.names, None)
+    if isinstance(arms, list | int) and not isinstance(arms, bool):
+        return arms, None
+    raise InputError("there are no arms: set 'arms' to a list of names or to a CSV file")
+
+
+def _parameter_set(data: Mapping[str, Any]) -> Ball | Box | None:
+    table = _optional(data, "parameter_set", dict)
+    if table is None:
+        return None
+    check_keys("key of [parameter_set]", table, SET_KEYS)
+    if set(table) == {"ball"}:
+        return Ball(table["ball"])
+    if set(table) == {"low", "high"}:
+        return Box(table["low"], table["high"])
+    raise InputError("[parameter_set] must have either 'ball', or both 'low' and 'high'")
+
+
+def _theta(path: Path, data: Mapping[str, Any], problem: Problem) -> Floats | None:
+    """Read the truth (h, d) with its rows and columns in the problem's order."""
+    key, other = ("truth", "theta") if problem.unstructured else ("theta", "truth")
+    if other in data:
+        setting = "without" if problem.unstructured else "with"
+        raise InputError(f"arms {setting} features have their truth in {key!r}, not {other!r}")
+    given = data.get(key)
+    if given is None:
+        return None
+    rows = problem.arms if problem.unstructured else problem.feature_names
+    if isinstance(given, str):
+        table = read_csv(path.parent / given)
+        named: dict[str, Any] = {
+            name: dict(zip(table.columns, row, strict=True))
+            for name, row in zip(table.names, table.rows.tolist(), strict=True)
+        }
+    elif isinstance(given, dict):
+        named = given
+    else:
+        raise InputError(f"{key!r} must be a CSV file or a table, got {given!r}")
+    _exactly(f"row of {key!r}", named, rows)
+    theta = np.empty((len(rows), problem.d))
+    for i, name in enumerate(rows):
+        values = named[name]
+        if isinstance(values, dict):
+            _exactly(f"objective in {key!r}", values, problem.objectives)
+            values = [values[objective] for objective in problem.objectives]
+        if not isinstance(values, list) or len(values) != problem.d:
+            raise InputError(f"{key!r} of {name!r} must be {problem.d} numbers, got {values!r}")
+        for c, value in enumerate(values):
+            if not isinstance(value, int | float) or not math.isfinite(value):
+                raise InputError(f"{key!r} of {name!r} must be finite numbers, got {value!r}")
+            theta[i, c] = value
+    return theta
+
+
+def _results(path: Path, data: Mapping[str, Any], problem: Problem) -> Results | None:
+    source = _path(path, data, "results")
+    if source is None:
+        return None
+    header, lines = _cells(source)
+    for column in ("arm", *problem.objectives):  # other columns are left alone
+        if column not in header:
+            raise InputError(f"{source.name} has no column {column!r}, only {header}")
+    arms = np.empty(len(lines), dtype=np.int64)
+    values = np.empty((len(lines), problem.d))
+    for i, (line, cells) in enumerate(lines):
+        row = dict(zip(header, cells, strict=True))
+        try:
+            arms[i] = problem.arm_index(row["arm"])
+        except InputError as error:
+            raise InputError(f"{source.name} line {line}: {error}") from None
+        values[i] = [_number(source, line, c, row[c]) for c in problem.objectives]
+    return Results(arms, values)
+
+
+def _means(problem: Problem, results: Results) -> Floats:
+    counts = np.bincount(results.arms, minlength=problem.K)
+    for arm, count in zip(problem.arms, counts, strict=True):
+        if count == 0:
+            raise InputError(f"the results have no row for arm {arm!r}: every arm needs one")
+    sums = np.zeros((problem.K, problem.d))
+    np.add.at(sums, results.arms, results.values)
+    return sums / counts[:, None]
+
+
+def read_csv(path: Path) -> Table:
+    """Read a table: names in the first column, numbers in the others, one header line."""
+    header, lines = _cells(path)
+    first: dict[str, int] = {}
+    for line, (name, *_) in lines:
+        if not name:
+            raise InputError(f"{path.name} line {line} has an empty name")
+        if name in first:
+            raise InputError(
+                f"{path.name} line {line}: duplicate name {name!r}, first on line {first[name]}"
+            )
+        first[name] = line
+    rows = [
+        [_number(path, line, *cell) for cell in zip(header[1:], cells[1:], strict=True)]
+        for line, cells in lines
+    ]
+    array = np.array(rows, dtype=np.float64).reshape(len(lines), len(header) - 1)
+    return Table(tuple(first), tuple(header[1:]), array)
+
+
+def _cells(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """Header, and for each further line its number and its cells, all of equal length."""
+    try:
+        # utf-8-sig: spreadsheets put a byte-order mark in front
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file)
+            lines = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
+    except OSError as error:
+        raise InputError(f"cannot read the table {path}: {error.strerror}") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path.name} is not a CSV file in UTF-8: {error}") from None
+    if len(lines) < 2:
+        raise InputError(f"{path.name} must have a header line and at least one more line")
+    (_, header), *rest = lines
+    check_distinct(f"column in {path.name}", header)
+    for line, cells in rest:
+        if len(cells) != len(header):
+            raise InputError(
+                f"{path.name} line {line} has {len(cells)} cells, but its header has "
+                f"{len(header)}"
+            )
+    return header, rest
+
+
+def _number(path: Path, line: int, column: str, cell: str) -> float:
+    try:
+        value = float(cell)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(
+            f"{path.name} line {line}, column {column!r}: {cell!r} is not a finite number"
+        )
+    return value
+
+
+def _exactly(kind: str, given: Mapping[str, object], expected: tuple[str, ...]) -> None:
+    check_keys(kind, given, expected)
+    for name in expected:
+        if name not in given:
+            raise InputError(f"missing {kind}: {name!r}")
+
+
+def _path(path: Path, data: Mapping[str, Any], key: str) -> Path | None:
+    name = _optional(data, key, str)
+    return None if name is None else path.parent / name
+
+
+def _optional(data: Mapping[str, Any], key: str, kind: type[T]) -> T | None:
+    value = data.get(key)
+    fits = isinstance(value, int | float if kind is float else kind)
+    if value is not None and (isinstance(value, bool) or not fits):
+        raise InputError(f"{key!r} must be {WORDS[kind]}, got {value!r}")
+    return value
