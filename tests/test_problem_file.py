@@ -110,6 +110,9 @@ def test_blank_lines_spaces_and_a_byte_order_mark_are_harmless(tmp_path: Path) -
     file = read(tmp_path, LINEAR, arms="\ufeffarm, u ,v\n\na , 1,0\nb,0, 1\n\n")
     assert file.problem.arms == ("a", "b")
     assert file.problem.feature_names == ("u", "v")
+    file = read(tmp_path, PLAIN + "results = 'r.csv'", r="\ufeffarm,x,y\nA,1,2\nB,3,4\n")
+    assert file.results is not None
+    assert file.results.arms.tolist() == [0, 1]
 
 
 def test_box_number_of_arms_and_defaults(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from psips.kernels.design import design_steps, g_optimal, spanning_rows
+from psips.kernels.design import BLOCK, design_steps, g_optimal, spanning_rows
 
 
 def worst(A: np.ndarray, w: np.ndarray) -> tuple[float, int]:
@@ -80,17 +80,37 @@ def test_units_of_the_features_do_not_matter() -> None:
     assert worst(A, w)[0] <= 1 + 1e-5
 
 
-def test_reported_leverage_is_the_true_one() -> None:
+def test_a_block_of_steps_keeps_weights_inverse_and_leverages_together() -> None:
     A = np.random.default_rng(2).normal(size=(300, 5))
-    w, top = design_steps(A, 1e-3, 10_000)
-    assert top == pytest.approx(worst(A, w)[0], rel=1e-9)
+    w = np.full(300, 1 / 300)  # far from optimal: away steps let go of arms
+    inverse = np.linalg.inv(A.T @ (w[:, None] * A))
+    leverage = np.einsum("ij,jk,ik->i", A, inverse, A)
+    design_steps(A, w, inverse, leverage, 1e-6, BLOCK)
+    assert w.min() >= 0.0
+    assert np.count_nonzero(w) < 300
+    assert w.sum() == pytest.approx(1.0, abs=1e-12)
+    direct = np.linalg.inv(A.T @ (w[:, None] * A))
+    assert np.allclose(inverse, direct, rtol=1e-9, atol=0)
+    assert np.allclose(leverage, np.einsum("ij,jk,ik->i", A, direct, A), rtol=1e-9)
 
 
-def test_out_of_steps_says_so() -> None:
-    A = np.random.default_rng(3).normal(size=(300, 5))
-    w, top = design_steps(A, 1e-6, 3)
-    assert top > 1 + 1e-6
-    assert w.sum() == pytest.approx(1.0)
+def test_a_step_is_the_best_along_its_line() -> None:
+    rng = np.random.default_rng(3)
+    kinds = set()
+    for _ in range(60):
+        A, w = rng.normal(size=(5, 3)), rng.dirichlet(np.ones(5))
+        before = A.T @ (w[:, None] * A)
+        inverse, after = np.linalg.inv(before), w.copy()
+        leverage = np.einsum("ij,jk,ik->i", A, inverse, A)
+        design_steps(A, after, inverse, leverage, 1e-9, 1)
+        a = int(np.argmax(np.abs(after / after.sum() - w)))
+        step, lowest = (after[a] - w[a]) / (1 - w[a]), -w[a] / (1 - w[a])
+        grid = np.linspace(lowest, 1, 500)[:-1]
+        moved = (1 - grid)[:, None, None] * before + grid[:, None, None] * np.outer(A[a], A[a])
+        best = grid[int(np.argmax(np.linalg.slogdet(moved)[1]))]
+        assert step == pytest.approx(best, abs=2 * (grid[1] - grid[0]))
+        kinds.add("towards" if step > 0 else "away" if after[a] > 0 else "let go")
+    assert kinds == {"towards", "away", "let go"}
 
 
 @given(st.integers(1, 6), st.integers(0, 20), st.integers(0, 1000))
@@ -98,7 +118,7 @@ def test_out_of_steps_says_so() -> None:
 def test_spanning_rows(r: int, extra: int, seed: int) -> None:
     B = np.random.default_rng(seed).normal(size=(r + extra, r))
     chosen = spanning_rows(B)
-    assert len(set(chosen.tolist())) == r
+    assert len(set(chosen)) == r
     assert np.linalg.matrix_rank(B[chosen]) == r
 
 

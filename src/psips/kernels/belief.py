@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from psips.kernels.jit import kernel
+from psips.kernels.jit import kernel, part
 from psips.kernels.model import Floats, Ints, Model
 
 REFACTOR_EVERY = 512  # rank-one updates of F between two fresh factorisations
@@ -48,7 +48,7 @@ def empty_belief(model: Model) -> Belief:
     )
 
 
-@kernel
+@part
 def refactor(V: Floats, F: Floats) -> None:
     """Set ``F`` to a factor of ``V^-1`` from scratch: L^-T with V = L L^T."""
     h = V.shape[0]
@@ -115,7 +115,7 @@ def learn(model: Model, belief: Belief, arm: int, x: Floats) -> None:
             theta[i, c] = total
 
 
-@kernel
+@part
 def ready(model: Model, belief: Belief) -> bool:
     """Whether the posterior is proper: linear always, unstructured once every arm is pulled."""
     if not model.unstructured:
@@ -123,7 +123,7 @@ def ready(model: Model, belief: Belief) -> bool:
     return bool(np.all(belief.N > 0.0))
 
 
-@kernel
+@part
 def answer_means(model: Model, theta: Floats) -> Floats:
     """Means of the answers (n, d) under ``theta``."""
     if model.unstructured:
@@ -136,7 +136,7 @@ def answer_means(model: Model, theta: Floats) -> Floats:
     return mu
 
 
-@kernel
+@part
 def whitened(model: Model, F: Floats) -> Floats:
     """Rows w_z = F^T z (n, h), so that w_z . w_x = z^T V^-1 x."""
     W = np.zeros((model.Z.shape[0], F.shape[0]))
@@ -147,7 +147,7 @@ def whitened(model: Model, F: Floats) -> Floats:
     return W
 
 
-@kernel
+@part
 def in_theta(model: Model, theta: Floats) -> bool:
     """Whether ``theta`` (h, d) belongs to the parameter set Theta."""
     if model.kind == 1:

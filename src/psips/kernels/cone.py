@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from psips.kernels.jit import kernel
+from psips.kernels.jit import part
 from psips.kernels.model import Floats, Ints
 
 
@@ -28,7 +28,7 @@ class Metric(NamedTuple):
     mu: Floats  # (n, d)
 
 
-@kernel
+@part
 def inner(metric: Metric, z: int, x: int, y: int) -> float:
     """<z - x, z - y> in V^-1."""
     if metric.unstructured:
@@ -43,7 +43,7 @@ def inner(metric: Metric, z: int, x: int, y: int) -> float:
     return total
 
 
-@kernel
+@part
 def nonnegative(G: Floats, b: Floats, m: int, y: Floats) -> None:
     """Solve min_{y >= 0} y'Gy/2 - b.y for the leading m x m block (active set on G)."""
     free = np.zeros(m, np.bool_)
@@ -132,7 +132,7 @@ def nonnegative(G: Floats, b: Floats, m: int, y: Floats) -> None:
                 free[worst] = False
 
 
-@kernel
+@part
 def project(metric: Metric, z: int, m: int, xs: Ints, cs: Ints, y: Floats) -> float:
     """Squared distance to the piece (z; xs[:m], cs[:m]); its multipliers go to ``y``."""
     mu, Sigma = metric.mu, metric.Sigma
@@ -157,7 +157,7 @@ def project(metric: Metric, z: int, m: int, xs: Ints, cs: Ints, y: Floats) -> fl
     return max(square, 0.0)
 
 
-@kernel
+@part
 def spread(metric: Metric, z: int, m: int, xs: Ints, cs: Ints, y: Floats) -> float:
     """y'Gy: the variance of sum_k y_k (z - x_k)(c_k) under the posterior."""
     Sigma = metric.Sigma
@@ -172,7 +172,7 @@ def spread(metric: Metric, z: int, m: int, xs: Ints, cs: Ints, y: Floats) -> flo
     return total
 
 
-@kernel
+@part
 def move(metric: Metric, z: int, m: int, xs: Ints, cs: Ints, y: Floats, shift: Floats) -> None:
     """Write sum_k y_k u_k in whitened rows: answer ``a`` moves by w_a . shift Sigma.
 
@@ -196,7 +196,7 @@ def move(metric: Metric, z: int, m: int, xs: Ints, cs: Ints, y: Floats, shift: F
                 shift[i, cs[k]] += y[k] * (W[z, i] - W[xs[k], i])
 
 
-@kernel
+@part
 def moved(metric: Metric, a: int, shift: Floats, touched: bool, out: Floats) -> None:
     """Write the values of answer ``a`` at the nearest point into ``out`` (d,)."""
     d = out.shape[0]
@@ -216,7 +216,7 @@ def moved(metric: Metric, a: int, shift: Floats, touched: bool, out: Floats) -> 
             out[c] += metric.Sigma[c, e] * along
 
 
-@kernel
+@part
 def still_dominating(
     metric: Metric,
     z: int,

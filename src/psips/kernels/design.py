@@ -1,6 +1,6 @@
 """G-optimal design: weights on the arms that make the worst prediction variance least.
 
-Kiefer and Wolfowitz: the largest ``||a||^2_{V_w^-1}`` over the arms, with
+Kiefer and Wolfowitz: the largest ``||a||^2_{V_w^-1}`` over the arms (their leverage), with
 ``V_w = sum_a w_a a a^T``, is at least the dimension r of the arms' span, and equals it
 exactly at the D-optimal weights. So the largest leverage is a certificate, and the weights
 are found by coordinate steps on log det V_w with away steps (Wynn, Fedorov, Atwood).
@@ -11,103 +11,48 @@ from __future__ import annotations
 import numpy as np
 
 from psips.kernels.jit import kernel
-from psips.kernels.model import Floats, Ints
+from psips.kernels.model import Floats
 
 RANK = 1e-10  # singular values below this fraction of the largest count as zero
-STEPS = 100_000  # far beyond need: some hundreds of steps reach 1e-3
-
-
-@kernel
-def spanning_rows(B: Floats) -> Ints:  # B (K, r) of rank r
-    """Choose r rows that span: each time the longest beside the span of the earlier ones."""
-    K, r = B.shape
-    rest = B.copy()
-    chosen = np.empty(r, np.int64)
-    for k in range(r):
-        best, longest = 0, -1.0
-        for a in range(K):
-            length = 0.0
-            for c in range(r):
-                length += rest[a, c] * rest[a, c]
-            if length > longest:
-                best, longest = a, length
-        chosen[k] = best
-        unit = rest[best] / np.sqrt(longest)
-        for a in range(K):
-            along = 0.0
-            for c in range(r):
-                along += rest[a, c] * unit[c]
-            for c in range(r):
-                rest[a, c] -= along * unit[c]
-    return chosen
-
-
-@kernel
-def leverages(B: Floats, inverse: Floats) -> Floats:
-    """``||b||^2`` in the metric ``inverse``, for every row b of ``B``."""
-    K, r = B.shape
-    out = np.empty(K)
-    for a in range(K):
-        total = 0.0
-        for c in range(r):
-            inner = 0.0
-            for e in range(r):
-                inner += inverse[c, e] * B[a, e]
-            total += B[a, c] * inner
-        out[a] = total
-    return out
+BLOCK = 200  # steps between two direct inverses: rounding must not build up
+BLOCKS = 500  # far beyond need: some hundreds of steps reach 1e-3
 
 
 @kernel
 def design_steps(
-    B: Floats, tolerance: float, max_steps: int
-) -> tuple[Floats, float]:  # B (K, r) of rank r
-    """Weights with largest leverage at most ``r (1 + tolerance)``, and that leverage over r."""
+    B: Floats,  # (K, r) arms, of rank r
+    w: Floats,  # (K,) weights, changed in place
+    inverse: Floats,  # (r, r) of V_w, changed in place
+    leverage: Floats,  # (K,) changed in place
+    tolerance: float,
+    steps: int,
+) -> None:
+    """Take up to ``steps`` steps, until no leverage is above ``r (1 + tolerance)``."""
     K, r = B.shape
-    w = np.zeros(K)
-    w[spanning_rows(B)] = 1.0 / r
-    fresh = False  # False: leverages must be computed from a direct inverse
-    since = 0  # rank-one updates since then
-    inverse = np.empty((r, r))
-    leverage = np.empty(K)
-    top = 0.0
-    for _ in range(max_steps):
-        if not fresh:
-            V = np.zeros((r, r))
-            for a in range(K):
-                if w[a] > 0.0:
-                    for c in range(r):
-                        for e in range(r):
-                            V[c, e] += w[a] * B[a, c] * B[a, e]
-            inverse[:] = np.linalg.inv(V)
-            leverage = leverages(B, inverse)
-            fresh = True
-            since = 0
-        high, low = 0, -1
+    image = np.empty(r)
+    for _ in range(steps):
+        high, low = 0, -1  # largest leverage; smallest among the arms with weight
         for a in range(K):
             if leverage[a] > leverage[high]:
                 high = a
             if w[a] > 0.0 and (low < 0 or leverage[a] < leverage[low]):
                 low = a
-        top = leverage[high]
-        if top <= r * (1.0 + tolerance):
-            if since == 0:
-                break
-            fresh = False  # certify with a direct inverse
-            continue
-        # w <- (1 - step) w + step e_a maximises log det V_w along the line.
-        if top - r >= r - leverage[low]:
-            a = high
-            k = leverage[a]
+        if leverage[high] <= r * (1.0 + tolerance):
+            return
+        # w <- (1 - step) w + step e_a, with the step that maximises log det V_w
+        if leverage[high] - r >= r - leverage[low]:
+            a, k = high, leverage[high]
             step = (k / r - 1.0) / (k - 1.0)
         else:
-            a = low
-            k = leverage[a]
+            a, k = low, leverage[low]
             step = -w[a] / (1.0 - w[a])  # lets go of the arm
             if k > 1.0:
                 step = max(step, (k / r - 1.0) / (k - 1.0))
-        image = np.dot(inverse, B[a])
         scale = step / (1.0 - step + step * k)
+        for c in range(r):
+            image[c] = 0.0
+            for e in range(r):
+                image[c] += inverse[c, e] * B[a, e]
         for c in range(r):
             for e in range(r):
                 inverse[c, e] = (inverse[c, e] - scale * image[c] * image[e]) / (1.0 - step)
@@ -117,13 +62,28 @@ def design_steps(
                 inner += B[b, c] * image[c]
             leverage[b] = (leverage[b] - scale * inner * inner) / (1.0 - step)
             w[b] *= 1.0 - step
-        w[a] = max(w[a] + step, 0.0)
-        if step < 0.0 and w[a] < 1e-15:
+        w[a] += step
+        if w[a] < 1e-15:  # let go of, up to rounding
             w[a] = 0.0
-        since += 1
-        if since == 200:  # rounding must not build up
-            fresh = False
-    return w / w.sum(), top / r
+
+
+def spanning_rows(B: Floats) -> list[int]:
+    """Choose r rows of ``B`` (K, r) that span: each the longest beside the earlier ones' span.
+
+    Examples
+    --------
+    >>> spanning_rows(np.array([[1.0, 0.0], [2.0, 0.0], [1.0, 1.0]]))
+    [1, 2]
+    """
+    rest = B.copy()
+    chosen = []
+    for _ in range(B.shape[1]):
+        lengths = np.einsum("ac,ac->a", rest, rest)
+        longest = int(lengths.argmax())
+        chosen.append(longest)
+        unit = rest[longest] / np.sqrt(lengths[longest])
+        rest -= np.outer(rest @ unit, unit)
+    return chosen
 
 
 def g_optimal(A: Floats, tolerance: float = 1e-3) -> Floats:
@@ -143,7 +103,6 @@ def g_optimal(A: Floats, tolerance: float = 1e-3) -> Floats:
 
     Examples
     --------
-    >>> import numpy as np
     >>> g_optimal(np.array([[1.0, 0.0], [0.0, 1.0], [0.1, 0.1]]))
     array([0.5, 0.5, 0. ])
     """
@@ -154,5 +113,14 @@ def g_optimal(A: Floats, tolerance: float = 1e-3) -> Floats:
     if r == 0:  # every arm is the zero vector: nothing can be learned, whatever is pulled
         return np.full(len(A), 1.0 / len(A))
     B = np.ascontiguousarray(U[:, :r]) * np.sqrt(len(A))
-    w, _ = design_steps(B, tolerance, STEPS)
-    return np.asarray(w)
+    w = np.zeros(len(A))
+    w[spanning_rows(B)] = 1.0 / r
+    for _ in range(BLOCKS):
+        w /= w.sum()
+        support = np.flatnonzero(w)
+        inverse = np.linalg.inv(B[support].T @ (w[support, None] * B[support]))
+        leverage = np.einsum("ac,ac->a", B @ inverse, B)
+        if leverage.max() <= r * (1.0 + tolerance):
+            break
+        design_steps(B, w, inverse, leverage, tolerance, BLOCK)
+    return w

@@ -30,7 +30,7 @@ from psips.kernels.front import (
     escapes,
     metric_of,
 )
-from psips.kernels.jit import kernel
+from psips.kernels.jit import kernel, part
 from psips.kernels.model import Floats, Model
 from psips.kernels.pareto import dominates, in_alternative
 from psips.kernels.rng import (
@@ -77,7 +77,7 @@ def empty_draw(model: Model, capacity: int) -> Draw:
     )
 
 
-@kernel
+@part
 def _draw_arm(model: Model, belief: Belief, draw: Draw, scale: float, a: int) -> None:
     """Draw the mean of arm ``a`` (unstructured) into ``values``."""
     sd = scale / math.sqrt(belief.N[a])
@@ -90,7 +90,7 @@ def _draw_arm(model: Model, belief: Belief, draw: Draw, scale: float, a: int) ->
         draw.values[a, c] = belief.theta[a, c] + sd * total
 
 
-@kernel
+@part
 def _draw_theta(model: Model, belief: Belief, draw: Draw, scale: float) -> None:
     """Draw theta (linear): theta + scale F noise L^T."""
     h, d = model.h, model.d
@@ -110,7 +110,7 @@ def _draw_theta(model: Model, belief: Belief, draw: Draw, scale: float) -> None:
                 draw.theta[i, c] += belief.F[i, j] * correlated[c]
 
 
-@kernel
+@part
 def _value(model: Model, draw: Draw, a: int) -> None:
     """Value of answer ``a`` at the drawn theta (linear)."""
     for c in range(model.d):
@@ -120,7 +120,7 @@ def _value(model: Model, draw: Draw, a: int) -> None:
             draw.values[a, c] += model.Z[a, i] * draw.theta[i, c]
 
 
-@kernel
+@part
 def draw_all(model: Model, belief: Belief, draw: Draw, scale: float) -> None:
     """One posterior draw of theta and of every answer."""
     draw.proposals[1] += 1.0
@@ -134,7 +134,7 @@ def draw_all(model: Model, belief: Belief, draw: Draw, scale: float) -> None:
         _value(model, draw, a)
 
 
-@kernel
+@part
 def _draw_near(model: Model, belief: Belief, front: Front, draw: Draw, scale: float) -> None:
     """One posterior draw of the answers the cover speaks of (linear: of theta alone)."""
     if not model.unstructured:
@@ -149,7 +149,7 @@ def _draw_near(model: Model, belief: Belief, front: Front, draw: Draw, scale: fl
             _draw_arm(model, belief, draw, scale, front.live[i])
 
 
-@kernel
+@part
 def _value_near(model: Model, front: Front, draw: Draw) -> None:
     """Values of the answers the cover speaks of, for the theta drawn."""
     if model.unstructured:
@@ -162,7 +162,7 @@ def _value_near(model: Model, front: Front, draw: Draw) -> None:
         _value(model, draw, front.live[i])
 
 
-@kernel
+@part
 def _near_alternative(front: Front, values: Floats) -> bool:
     """Membership of Alt(S_hat) among the pieces that can matter."""
     for k in range(front.size[RECORDS]):
@@ -171,7 +171,7 @@ def _near_alternative(front: Front, values: Floats) -> bool:
     return escapes(front, values)
 
 
-@kernel
+@part
 def draw_in_ball(
     model: Model, belief: Belief, draw: Draw, scale: float, radius: float
 ) -> None:
@@ -191,7 +191,7 @@ def draw_in_ball(
     draw.theta[:] = draw.values
 
 
-@kernel
+@part
 def literal_hit(
     model: Model,
     belief: Belief,
@@ -212,7 +212,7 @@ def literal_hit(
     return np.inf
 
 
-@kernel
+@part
 def _keep(front: Front, values: Floats, k: int, limit: float) -> bool:
     """Whether no earlier half-space of the cover contains the point."""
     for j in range(k):
@@ -227,7 +227,7 @@ def _keep(front: Front, values: Floats, k: int, limit: float) -> bool:
     return True
 
 
-@kernel
+@part
 def _push(
     model: Model, belief: Belief, front: Front, metric: Metric, draw: Draw, k: int, scale: float
 ) -> None:
@@ -269,7 +269,7 @@ def _push(
                 draw.theta[i, c] += factor * model.Sigma[c, e] * along
 
 
-@kernel
+@part
 def first_hit(
     model: Model,
     belief: Belief,

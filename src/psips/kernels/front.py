@@ -24,7 +24,7 @@ import numpy as np
 
 from psips.kernels.belief import Belief, answer_means, whitened
 from psips.kernels.cone import Metric, inner, project, spread, still_dominating
-from psips.kernels.jit import kernel
+from psips.kernels.jit import kernel, part
 from psips.kernels.model import Floats, Ints, Model
 from psips.kernels.pareto import Mask, dominates, in_alternative, pareto_set
 
@@ -93,13 +93,13 @@ def empty_front(model: Model, capacity: int) -> Front:
     )
 
 
-@kernel
+@part
 def metric_of(model: Model, front: Front) -> Metric:
     """Return the metric of the counts, as last refreshed."""
     return Metric(model.unstructured, front.inverse, front.W, model.Sigma, front.mu)
 
 
-@kernel
+@part
 def refresh_answer(model: Model, belief: Belief, front: Front, a: int) -> None:
     """Bring mean and whitened features of answer ``a`` up to date (linear)."""
     for c in range(model.d):
@@ -114,7 +114,7 @@ def refresh_answer(model: Model, belief: Belief, front: Front, a: int) -> None:
         front.W[a, j] = total
 
 
-@kernel
+@part
 def refresh_means(model: Model, belief: Belief, front: Front) -> None:
     """Bring the means of all answers up to date, and 1 / N."""
     if model.unstructured:
@@ -125,7 +125,7 @@ def refresh_means(model: Model, belief: Belief, front: Front) -> None:
         front.mu[:] = answer_means(model, belief.theta)
 
 
-@kernel
+@part
 def elect(front: Front) -> None:
     """Make S_hat the Pareto set of the current means."""
     front.inside[:] = pareto_set(front.mu)
@@ -137,7 +137,7 @@ def elect(front: Front) -> None:
     front.size[MEMBERS] = size
 
 
-@kernel
+@part
 def elect_plainly(model: Model, belief: Belief, front: Front) -> None:
     """Candidate set without a cover: keep S_hat unless theta is in Alt(S_hat)."""
     refresh_means(model, belief, front)
@@ -146,7 +146,7 @@ def elect_plainly(model: Model, belief: Belief, front: Front) -> None:
         elect(front)
 
 
-@kernel
+@part
 def displacement(model: Model, belief: Belief, front: Front) -> float:
     """How far theta has moved since the cover was built, in the metric of that time."""
     square = 0.0
@@ -170,7 +170,7 @@ def displacement(model: Model, belief: Belief, front: Front) -> float:
     return math.sqrt(max(square, 0.0))
 
 
-@kernel
+@part
 def _store(
     front: Front, z: int, m: int, xs: Ints, cs: Ints, y: Floats, pair: bool, square: float
 ) -> None:
@@ -197,7 +197,7 @@ def _store(
     front.size[RECORDS] = k + 1
 
 
-@kernel
+@part
 def _keeper(metric: Metric, z: int, members: Ints) -> tuple[int, float]:
     """Return the x in S_hat that dominates z most safely, and z's distance from its level."""
     d = metric.mu.shape[1]
@@ -216,7 +216,7 @@ def _keeper(metric: Metric, z: int, members: Ints) -> tuple[int, float]:
     return best, distance
 
 
-@kernel
+@part
 def _split(
     front: Front,
     metric: Metric,
@@ -266,7 +266,7 @@ def _split(
     return nearest
 
 
-@kernel
+@part
 def build(model: Model, belief: Belief, front: Front, spare: float) -> None:
     """Make S_hat and the cover anew; ``spare`` is the largest inflation of any draw."""
     refresh_means(model, belief, front)
@@ -331,7 +331,7 @@ def build(model: Model, belief: Belief, front: Front, spare: float) -> None:
     front.reach[2] = spare
 
 
-@kernel
+@part
 def stands(front: Front) -> bool:
     """Whether S_hat is still the Pareto set of the current means."""
     for k in range(front.size[RECORDS]):
@@ -340,7 +340,7 @@ def stands(front: Front) -> bool:
     return not escapes(front, front.mu)
 
 
-@kernel
+@part
 def escapes(front: Front, values: Floats) -> bool:
     """Whether some live answer is dominated by no member of S_hat in ``values``."""
     for i in range(front.size[LIVE]):
@@ -350,7 +350,7 @@ def escapes(front: Front, values: Floats) -> bool:
     return False
 
 
-@kernel
+@part
 def free(front: Front, values: Floats, z: int) -> bool:
     """Whether no member of S_hat dominates ``z`` in ``values``."""
     for i in range(front.size[MEMBERS]):
@@ -359,7 +359,7 @@ def free(front: Front, values: Floats, z: int) -> bool:
     return True
 
 
-@kernel
+@part
 def refresh(model: Model, belief: Belief, front: Front) -> bool:
     """Bring the numbers of a built cover up to date; False if it has to be built anew."""
     size = front.size

@@ -25,13 +25,13 @@ from psips.kernels.front import (
     metric_of,
     refresh_answer,
 )
-from psips.kernels.jit import kernel
+from psips.kernels.jit import part
 from psips.kernels.model import Floats, Ints, Model
 from psips.kernels.pareto import dominates
 from psips.kernels.rng import normal
 
 
-@kernel
+@part
 def _form(model: Model, x: Floats) -> float:
     """||x||^2 in Sigma^-1."""
     total = 0.0
@@ -41,7 +41,7 @@ def _form(model: Model, x: Floats) -> float:
     return total
 
 
-@kernel
+@part
 def _gains_of_theta(model: Model, change: Floats, gains: Floats) -> None:
     """g(a) = ||(theta - lambda)^T a||^2 in Sigma^-1, linear; ``change`` is lambda - theta."""
     x = np.empty(model.d)
@@ -54,7 +54,7 @@ def _gains_of_theta(model: Model, change: Floats, gains: Floats) -> None:
         gains[a] = _form(model, x)
 
 
-@kernel
+@part
 def posterior_gains(
     model: Model, belief: Belief, front: Front, draw: Draw, scale: float, gains: Floats
 ) -> None:
@@ -84,7 +84,7 @@ def posterior_gains(
             gains[a] *= scale * scale / belief.N[a]
 
 
-@kernel
+@part
 def piece_of(model: Model, front: Front, values: Floats) -> tuple[int, int]:
     """Which piece of Alt the point is in: (j, i) for "i below j", (z, -1) for "z escapes"."""
     size = front.size
@@ -108,7 +108,7 @@ def piece_of(model: Model, front: Front, values: Floats) -> tuple[int, int]:
     return -1, -1
 
 
-@kernel
+@part
 def nearest_in_escape(
     metric: Metric, values: Floats, z: int, members: Ints, xs: Ints, cs: Ints, y: Floats
 ) -> int:
@@ -159,7 +159,7 @@ def nearest_in_escape(
     return m
 
 
-@kernel
+@part
 def projected_gains(
     model: Model, belief: Belief, front: Front, draw: Draw, gains: Floats
 ) -> bool:

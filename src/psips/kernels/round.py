@@ -21,7 +21,7 @@ from psips.kernels.front import (
     refresh,
 )
 from psips.kernels.hedge import feed, weights
-from psips.kernels.jit import kernel
+from psips.kernels.jit import kernel, part, spliced
 from psips.kernels.learner import posterior_gains, projected_gains
 from psips.kernels.model import Floats, Ints, Model
 from psips.kernels.pareto import in_alternative
@@ -80,7 +80,7 @@ def empty_learner(model: Model) -> Learner:
     )
 
 
-@kernel
+@spliced
 def _shared_literal(
     model: Model,
     options: Options,
@@ -124,7 +124,7 @@ def _shared_literal(
             return
 
 
-@kernel
+@part
 def _hits(model: Model, front: Front, theta: Floats, values: Floats) -> bool:
     """Whether ``theta`` lies in Theta and Alt(S_hat)."""
     if model.unstructured:
@@ -135,7 +135,7 @@ def _hits(model: Model, front: Front, theta: Floats, values: Floats) -> bool:
     return in_alternative(values, front.inside, members) and in_theta(model, theta)
 
 
-@kernel
+@part
 def _eta(model: Model, options: Options, belief: Belief, front: Front, learner: Learner) -> float:
     """Return eta_t, after the step of Algorithm 2 where it is asked for."""
     if options.eta > 0.0:
@@ -152,7 +152,7 @@ def _eta(model: Model, options: Options, belief: Belief, front: Front, learner: 
     return 1.0 / (8.0 * radius * radius)
 
 
-@kernel
+@spliced
 def evaluate(
     model: Model,
     options: Options,
@@ -201,7 +201,7 @@ def evaluate(
             outcome[STOPPED] = 1.0 if outcome[LOG_HIT] > log_budget else 0.0
 
 
-@kernel
+@spliced
 def _literal_stop(
     model: Model, belief: Belief, front: Front, draw: Draw, outcome: Floats
 ) -> None:
@@ -220,7 +220,7 @@ def _literal_stop(
             return
 
 
-@kernel
+@spliced
 def _learn_weights(
     model: Model,
     options: Options,
@@ -263,7 +263,7 @@ def _learn_weights(
     learner.gap[0] = feed(learner.gains, learner.gap[0], w, gains)
 
 
-@kernel
+@spliced
 def choose(
     model: Model,
     options: Options,

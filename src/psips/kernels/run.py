@@ -1,28 +1,23 @@
-"""Whole runs in one compiled loop, from the same kernels as a session."""
+"""The one entry into the compiled rounds: a session's single steps and whole runs."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from psips.kernels.belief import Belief, empty_belief, learn
-from psips.kernels.draws import Draw, empty_draw
-from psips.kernels.front import Front, empty_front
+from psips.kernels.belief import Belief, learn
+from psips.kernels.draws import Draw
+from psips.kernels.front import Front
 from psips.kernels.jit import kernel
 from psips.kernels.model import Floats, Model
 from psips.kernels.noise import Source, pull
 from psips.kernels.rng import Stream
-from psips.kernels.round import (
-    STOPPED,
-    Learner,
-    Options,
-    choose,
-    empty_learner,
-    evaluate,
-)
+from psips.kernels.round import STOPPED, Learner, Options, choose, evaluate
+
+TELL, ASK, RUN = range(3)
 
 
 @kernel
-def advance(
+def drive(
     model: Model,
     options: Options,
     belief: Belief,
@@ -33,38 +28,27 @@ def advance(
     key: Stream,
     source: Source,
     noise_key: Stream,
+    mode: int,
     results: int,
-) -> None:
-    """Pull and tell until the rule stops or ``results`` results are in."""
+) -> int:
+    """TELL: judge the data as they stand. ASK: return the next arm. RUN: do both in turn.
+
+    A run pulls from ``source`` until the rule stops or ``results`` results are in.
+    """
+    arm = -1
     x = np.empty(model.d)
     stream = np.empty(4, np.uint64)
-    if belief.count[0] == 0:
+    while True:
+        if mode != TELL:
+            if mode == RUN and (belief.count[0] >= results or outcome[STOPPED] == 1.0):
+                break
+            arm = choose(model, options, belief, front, draw, learner, outcome, key)
+            if mode == ASK:
+                break
+            pull(source, noise_key, arm, int(belief.N[arm]), stream, x)
+            learner.pending[arm] -= 1.0
+            learn(model, belief, arm, x)
         evaluate(model, options, belief, front, draw, learner, outcome, key)
-    while belief.count[0] < results and outcome[STOPPED] == 0.0:
-        arm = choose(model, options, belief, front, draw, learner, outcome, key)
-        pull(source, noise_key, arm, int(belief.N[arm]), stream, x)
-        learner.pending[arm] -= 1.0
-        learn(model, belief, arm, x)
-        evaluate(model, options, belief, front, draw, learner, outcome, key)
-
-
-@kernel
-def run(
-    model: Model,
-    options: Options,
-    capacity: int,
-    key: Stream,
-    source: Source,
-    noise_key: Stream,
-    results: int,
-) -> tuple[Belief, Front, Learner, Floats, Floats]:
-    """One run from nothing; returns its state, the outcome and the counts of draws."""
-    belief = empty_belief(model)
-    front = empty_front(model, capacity)
-    draw = empty_draw(model, capacity)
-    learner = empty_learner(model)
-    outcome = np.zeros(8)
-    advance(
-        model, options, belief, front, draw, learner, outcome, key, source, noise_key, results
-    )
-    return belief, front, learner, outcome, draw.proposals
+        if mode == TELL:
+            break
+    return arm

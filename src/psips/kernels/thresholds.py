@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from psips.kernels.jit import kernel
+from psips.kernels.jit import kernel, part
 from psips.kernels.model import Floats, Ints, Model
 from psips.kernels.pareto import Mask
 
@@ -48,7 +48,7 @@ def lambert_bar(x: float) -> float:
     return w
 
 
-@kernel
+@part
 def beta(model: Model, extent: float, bias: float, t: float, log_inverse: float) -> float:
     """Lemma concentration_threshold at confidence delta = exp(-log_inverse)."""
     d, h = model.d, model.h
@@ -61,7 +61,7 @@ def beta(model: Model, extent: float, bias: float, t: float, log_inverse: float)
     return (math.sqrt(spread) + bias) ** 2
 
 
-@kernel
+@part
 def log_mills(x: float) -> float:
     """Log of R(x) / sqrt(2 pi), R(x) = P(X > x) / f(x): log P(X > x) + x^2 / 2."""
     if x < 25.0:
@@ -71,13 +71,13 @@ def log_mills(x: float) -> float:
     return -math.log(x * 2.5066282746310002) + math.log(series)
 
 
-@kernel
+@part
 def log_r(log_inverse: float, size: float) -> float:
     """Log of r(delta, n) = (R(sqrt(2 log(1/delta) / n)) / sqrt(2 pi))^n."""
     return size * log_mills(math.sqrt(2.0 * log_inverse / size))
 
 
-@kernel
+@part
 def log_q(model: Model, log_inverse: float, members: int) -> float:
     """Log of q(t, delta) of Lemma delta_correctness, in its three cases."""
     d = model.d
@@ -94,7 +94,7 @@ def log_q(model: Model, log_inverse: float, members: int) -> float:
     return -0.5 * log_det + min(pair, escape)
 
 
-@kernel
+@part
 def inflation_and_budget(
     model: Model, calibration: Calibration, t: float, members: int
 ) -> tuple[float, float]:
@@ -118,7 +118,7 @@ def inflation_and_budget(
     return c, log_m
 
 
-@kernel
+@part
 def radius_of_rewards(
     model: Model,
     N: Floats,
