@@ -1,3 +1,67 @@
 """psips: which options are Pareto-optimal, from noisy measurements, with a stated confidence."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from psips import environments
+    from psips.errors import InputError
+    from psips.instances import Instance, instance, instances, load
+    from psips.problem import Ball, Box, Problem
+    from psips.rules import Rules
+    from psips.session import Session
+    from psips.simulation import Run, Summary, simulate, simulate_many
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "Ball",
+    "Box",
+    "InputError",
+    "Instance",
+    "Problem",
+    "Rules",
+    "Run",
+    "Session",
+    "Summary",
+    "environments",
+    "instance",
+    "instances",
+    "load",
+    "simulate",
+    "simulate_many",
+]
+
+# Where each name lives; modules are imported when a name of theirs is first used.
+_HOMES = {
+    "Ball": "psips.problem",
+    "Box": "psips.problem",
+    "InputError": "psips.errors",
+    "Instance": "psips.instances",
+    "Problem": "psips.problem",
+    "Rules": "psips.rules",
+    "Run": "psips.simulation",
+    "Session": "psips.session",
+    "Summary": "psips.simulation",
+    "instance": "psips.instances",
+    "instances": "psips.instances",
+    "load": "psips.instances",
+    "simulate": "psips.simulation",
+    "simulate_many": "psips.simulation",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "environments":
+        return import_module("psips.environments")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'psips' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

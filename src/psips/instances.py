@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.resources import files
 from inspect import signature
@@ -45,6 +45,8 @@ class Instance:
         How a measurement scatters around its mean.
     results : Results, optional
         Raw results, if measurements are to be rows drawn from them.
+    params : dict
+        What the instance was built with, if it is a built-in one; the file, if from a file.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class Instance:
     theta: Floats
     noise: str = "gaussian"
     results: Results | None = None
+    params: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         h, d = self.problem.h, self.problem.d
@@ -227,7 +230,9 @@ def instance(name: str, **params: Any) -> Instance:
     if params and not known:
         raise InputError(f"instance {name!r} has no parameters, got {next(iter(params))!r}")
     check_keys(f"parameter of instance {name!r}", params, known)
-    return build(**params)
+    given = signature(build).bind(**params)
+    given.apply_defaults()
+    return replace(build(**params), params=dict(given.arguments))
 
 
 def load(name_or_path: str | os.PathLike[str], **params: Any) -> Instance:

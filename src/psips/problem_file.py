@@ -66,8 +66,14 @@ class ProblemFile:
             raise InputError(
                 f"{self.path.name} has no truth, so it cannot be simulated: add the key {key!r}"
             )
-        problem = self.problem
-        return Instance(problem.name, problem, self.theta, self.noise, self.results)
+        return Instance(
+            self.problem.name,
+            self.problem,
+            self.theta,
+            self.noise,
+            self.results,
+            params={"file": str(self.path)},
+        )
 
 
 def read_problem_file(path: str | os.PathLike[str]) -> ProblemFile:

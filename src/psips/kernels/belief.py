@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from psips.kernels.jit import kernel, part
-from psips.kernels.model import Floats, Ints, Model
+from psips.kernels.model import BALL, BOX, Floats, Ints, Model
 
 REFACTOR_EVERY = 512  # rank-one updates of F between two fresh factorisations
 
@@ -116,50 +116,28 @@ def learn(model: Model, belief: Belief, arm: int, x: Floats) -> None:
 
 
 @part
-def ready(model: Model, belief: Belief) -> bool:
+def ready(unstructured: bool, N: Floats) -> bool:
     """Whether the posterior is proper: linear always, unstructured once every arm is pulled."""
-    if not model.unstructured:
-        return True
-    return bool(np.all(belief.N > 0.0))
-
-
-@part
-def answer_means(model: Model, theta: Floats) -> Floats:
-    """Means of the answers (n, d) under ``theta``."""
-    if model.unstructured:
-        return theta.copy()
-    mu = np.zeros((model.n, model.d))
-    for z in range(model.n):
-        for i in range(model.h):
-            for c in range(model.d):
-                mu[z, c] += model.Z[z, i] * theta[i, c]
-    return mu
-
-
-@part
-def whitened(model: Model, F: Floats) -> Floats:
-    """Rows w_z = F^T z (n, h), so that w_z . w_x = z^T V^-1 x."""
-    W = np.zeros((model.Z.shape[0], F.shape[0]))
-    for z in range(W.shape[0]):
-        for i in range(F.shape[0]):
-            for j in range(F.shape[1]):
-                W[z, j] += model.Z[z, i] * F[i, j]
-    return W
-
-
-@part
-def in_theta(model: Model, theta: Floats) -> bool:
-    """Whether ``theta`` (h, d) belongs to the parameter set Theta."""
-    if model.kind == 1:
-        for c in range(model.d):
-            square = 0.0
-            for i in range(model.h):
-                square += theta[i, c] ** 2
-            if square > model.ball[c] ** 2:
+    if unstructured:
+        for a in range(N.shape[0]):
+            if N[a] == 0.0:
                 return False
-    elif model.kind == 2:
-        for i in range(model.h):
-            for c in range(model.d):
-                if theta[i, c] < model.low[i, c] or theta[i, c] > model.high[i, c]:
+    return True
+
+
+@part
+def in_theta(kind: int, ball: Floats, low: Floats, high: Floats, theta: Floats) -> bool:
+    """Whether ``theta`` (h, d) belongs to the parameter set Theta."""
+    if kind == BALL:
+        for c in range(theta.shape[1]):
+            square = 0.0
+            for i in range(theta.shape[0]):
+                square += theta[i, c] ** 2
+            if square > ball[c] ** 2:
+                return False
+    elif kind == BOX:
+        for i in range(theta.shape[0]):
+            for c in range(theta.shape[1]):
+                if theta[i, c] < low[i, c] or theta[i, c] > high[i, c]:
                     return False
     return True

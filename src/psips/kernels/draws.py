@@ -1,11 +1,11 @@
 """The first posterior draw in Theta and Alt(S_hat): literally, or by jumping to it.
 
-Literal: draw until a point lies in the alternative. First hit: with half-spaces H_k of
+Literal: draw until a point lies in the alternative. First hit: with sets H_k of known
 posterior probability p_k that cover Alt, P = sum p_k <= 1, each draw makes a proposal with
 probability P: choose k with probability p_k / P, draw conditioned on H_k, keep the point
-if no earlier half-space contains it. Per draw a kept point has exactly the law of the
-posterior on the union, so the wait for a proposal is Geometric(P) draws, and the first
-kept point in Theta and Alt has the index and the law of the literal loop's hit.
+if no earlier set contains it. Per draw a kept point has exactly the law of the posterior
+on the union, so the wait for a proposal is Geometric(P) draws, and the first kept point in
+Theta and Alt has the index and the law of the literal loop's hit.
 """
 
 from __future__ import annotations
@@ -16,31 +16,24 @@ from typing import NamedTuple
 import numpy as np
 
 from psips.kernels.belief import Belief, in_theta
-from psips.kernels.cone import Metric, move
+from psips.kernels.cone import move
+from psips.kernels.cover import NATS, Cover, build
 from psips.kernels.front import (
     COVERED,
     EAGER,
     LIVE,
     MEMBERS,
-    NATS,
     RECORDS,
     REJECTED,
     Front,
-    build,
-    escapes,
+    find_change,
+    image,
     metric_of,
 )
 from psips.kernels.jit import kernel, part
-from psips.kernels.model import Floats, Model
-from psips.kernels.pareto import dominates, in_alternative
-from psips.kernels.rng import (
-    Stream,
-    log_geometric,
-    log_tail,
-    normal,
-    normal_above,
-    uniform,
-)
+from psips.kernels.model import Floats, Ints, Model
+from psips.kernels.pareto import dominates
+from psips.kernels.rng import Stream, log_geometric, log_tail, normal, normal_above, uniform
 
 FIRST_HIT = 0
 LITERAL = 1
@@ -54,219 +47,336 @@ class Draw(NamedTuple):
     """Room for one posterior draw."""
 
     stream: Stream  # (4,)
-    theta: Floats  # (h, d) the draw; linear problems and bounded Theta
-    values: Floats  # (n, d) its answers
+    theta: Floats  # (h, d) the draw; linear problems, or once it is complete
+    values: Floats  # (n, d) its answers, as far as they were needed
+    drawn: Ints  # (n,) unstructured: number of the draw in which an arm's value was made
     shift: Floats  # (h, d)
-    noise: Floats  # (h, d)
-    log_p: Floats  # (records,)
-    proposals: Floats  # (2,) proposals made, literal draws made
+    piece: Ints  # (2,) piece of Alt in which the point was found, see ``find_change``
+    p: Floats  # (records,) probabilities of the cover's sets, relative to the largest
+    made: Floats  # (3,) proposals made, literal draws made, number of the current draw
 
 
 @kernel
 def empty_draw(model: Model, capacity: int) -> Draw:
-    """Return the room that ``first_hit`` and ``literal_hit`` work in."""
+    """Return the room that the searches work in."""
     shape = (model.h, model.d)
     return Draw(
         np.zeros(4, np.uint64),
         np.zeros(shape),
         np.zeros((model.n, model.d)),
+        np.zeros(model.n, np.int64),
         np.zeros(shape),
-        np.zeros(shape),
+        np.zeros(2, np.int64),
         np.zeros(capacity),
-        np.zeros(2),
+        np.zeros(3),
     )
 
 
 @part
-def _draw_arm(model: Model, belief: Belief, draw: Draw, scale: float, a: int) -> None:
-    """Draw the mean of arm ``a`` (unstructured) into ``values``."""
-    sd = scale / math.sqrt(belief.N[a])
-    for e in range(model.d):
-        draw.noise[a, e] = normal(draw.stream)
-    for c in range(model.d):
+def draw_row(
+    stream: Stream, L: Floats, mean: Floats, sd: float, a: int, values: Floats
+) -> None:
+    """Draw row ``a`` of ``values`` ~ N(mean[a], sd^2 L L^T)."""
+    d = L.shape[0]
+    for c in range(d):
+        values[a, c] = normal(stream)
+    for c in range(d - 1, -1, -1):
         total = 0.0
         for e in range(c + 1):
-            total += model.L[c, e] * draw.noise[a, e]
-        draw.values[a, c] = belief.theta[a, c] + sd * total
+            total += L[c, e] * values[a, e]
+        values[a, c] = mean[a, c] + sd * total
 
 
 @part
-def _draw_theta(model: Model, belief: Belief, draw: Draw, scale: float) -> None:
-    """Draw theta (linear): theta + scale F noise L^T."""
-    h, d = model.h, model.d
-    correlated = np.empty(d)
-    for i in range(h):
-        for e in range(d):
-            draw.noise[i, e] = normal(draw.stream)
-        draw.theta[i] = belief.theta[i]
+def draw_rows(
+    stream: Stream,
+    L: Floats,
+    mean: Floats,
+    inverse: Floats,
+    scale: float,
+    which: Ints,
+    values: Floats,
+    drawn: Ints,
+    number: int,
+) -> None:
+    """Draw the arms of a list (unstructured)."""
+    for a in which:
+        draw_row(stream, L, mean, scale * math.sqrt(inverse[a]), a, values)
+        drawn[a] = number
+
+
+@part
+def draw_rest(
+    stream: Stream,
+    L: Floats,
+    mean: Floats,
+    inverse: Floats,
+    scale: float,
+    values: Floats,
+    drawn: Ints,
+    number: int,
+) -> None:
+    """Draw the arms that were not needed so far (unstructured)."""
+    for a in range(mean.shape[0]):
+        if drawn[a] != number:
+            draw_row(stream, L, mean, scale * math.sqrt(inverse[a]), a, values)
+            drawn[a] = number
+
+
+@part
+def draw_theta(
+    stream: Stream, L: Floats, F: Floats, mean: Floats, scale: float, theta: Floats
+) -> None:
+    """Draw theta (linear): mean + scale F G L^T, G standard normal."""
+    h, d = mean.shape
+    theta[:] = mean
+    row = np.empty(d)
     for j in range(h):
         for c in range(d):
+            row[c] = normal(stream)
+        for c in range(d - 1, -1, -1):
             total = 0.0
             for e in range(c + 1):
-                total += model.L[c, e] * draw.noise[j, e]
-            correlated[c] = scale * total
+                total += L[c, e] * row[e]
+            row[c] = scale * total
         for i in range(h):
             for c in range(d):
-                draw.theta[i, c] += belief.F[i, j] * correlated[c]
+                theta[i, c] += F[i, j] * row[c]
 
 
 @part
-def _value(model: Model, draw: Draw, a: int) -> None:
-    """Value of answer ``a`` at the drawn theta (linear)."""
-    for c in range(model.d):
-        draw.values[a, c] = 0.0
-    for i in range(model.h):
-        for c in range(model.d):
-            draw.values[a, c] += model.Z[a, i] * draw.theta[i, c]
-
-
-@part
-def draw_all(model: Model, belief: Belief, draw: Draw, scale: float) -> None:
-    """One posterior draw of theta and of every answer."""
-    draw.proposals[1] += 1.0
-    if model.unstructured:
-        for a in range(model.K):
-            _draw_arm(model, belief, draw, scale, a)
-        draw.theta[:] = draw.values
-        return
-    _draw_theta(model, belief, draw, scale)
-    for a in range(model.n):
-        _value(model, draw, a)
-
-
-@part
-def _draw_near(model: Model, belief: Belief, front: Front, draw: Draw, scale: float) -> None:
-    """One posterior draw of the answers the cover speaks of (linear: of theta alone)."""
-    if not model.unstructured:
-        _draw_theta(model, belief, draw, scale)
-    elif model.kind != 0:
-        for a in range(model.K):
-            _draw_arm(model, belief, draw, scale, a)
-    else:
-        for i in range(front.size[MEMBERS]):
-            _draw_arm(model, belief, draw, scale, front.members[i])
-        for i in range(front.size[LIVE]):
-            _draw_arm(model, belief, draw, scale, front.live[i])
-
-
-@part
-def _value_near(model: Model, front: Front, draw: Draw) -> None:
-    """Values of the answers the cover speaks of, for the theta drawn."""
-    if model.unstructured:
-        if model.kind != 0:
-            draw.theta[:] = draw.values
-        return
-    for i in range(front.size[MEMBERS]):
-        _value(model, draw, front.members[i])
-    for i in range(front.size[LIVE]):
-        _value(model, draw, front.live[i])
-
-
-@part
-def _near_alternative(front: Front, values: Floats) -> bool:
-    """Membership of Alt(S_hat) among the pieces that can matter."""
-    for k in range(front.size[RECORDS]):
-        if front.pair[k] and dominates(values, front.z[k], front.xs[k, 0]):
-            return True
-    return escapes(front, values)
-
-
-@part
-def draw_in_ball(
-    model: Model, belief: Belief, draw: Draw, scale: float, radius: float
-) -> None:
-    """One draw of every arm, conditioned on Theta_t: ||lambda_a|| < radius in Sigma^-1.
-
-    Theta_t is a product over the arms, so each arm is drawn until it is inside.
-    """
-    for a in range(model.K):
-        for _ in range(PATIENCE):
-            _draw_arm(model, belief, draw, scale, a)
-            square = 0.0
-            for c in range(model.d):
-                for e in range(model.d):
-                    square += draw.values[a, c] * model.P[c, e] * draw.values[a, e]
-            if square < radius * radius:
-                break
-    draw.theta[:] = draw.values
-
-
-@part
-def literal_hit(
-    model: Model,
-    belief: Belief,
-    front: Front,
-    draw: Draw,
+def search(
+    stream: Stream,
+    L: Floats,
+    mean: Floats,
+    inverse: Floats,
     scale: float,
-    radius: float,
-) -> float:
-    """Log of the index of the first hit, drawing every point; infinite if none comes."""
-    members = front.members[: front.size[MEMBERS]]
-    for index in range(1, PATIENCE):
-        if radius < np.inf:
-            draw_in_ball(model, belief, draw, scale, radius)
-        else:
-            draw_all(model, belief, draw, scale)
-        if in_alternative(draw.values, front.inside, members) and in_theta(model, draw.theta):
-            return math.log(index)
-    return np.inf
+    members: Ints,
+    live: Ints,
+    keeper: Ints,
+    values: Floats,
+    drawn: Ints,
+    number: int,
+    piece: Ints,
+) -> bool:
+    """Draw arms one by one (unstructured) until the point is seen to be in Alt(S_hat)."""
+    draw_rows(stream, L, mean, inverse, scale, members, values, drawn, number)
+    for i in members:
+        for j in members:
+            if i != j and dominates(values, j, i):
+                piece[0] = j
+                piece[1] = i
+                return True
+    for z in live:
+        draw_row(stream, L, mean, scale * math.sqrt(inverse[z]), z, values)
+        drawn[z] = number
+        if not dominates(values, keeper[z], z):
+            held = False
+            for x in members:
+                if dominates(values, x, z):
+                    held = True
+                    break
+            if not held:
+                piece[0] = z
+                piece[1] = -1
+                return True
+    return False
 
 
 @part
-def _keep(front: Front, values: Floats, k: int, limit: float) -> bool:
-    """Whether no earlier half-space of the cover contains the point."""
+def search_image(
+    Z: Floats, theta: Floats, members: Ints, live: Ints, keeper: Ints, values: Floats, piece: Ints
+) -> bool:
+    """Compute answers one by one (linear) until ``theta`` is seen to be in Alt(S_hat)."""
+    for x in members:
+        image(Z, theta, x, values)
+    for i in members:
+        for j in members:
+            if i != j and dominates(values, j, i):
+                piece[0] = j
+                piece[1] = i
+                return True
+    for z in live:
+        image(Z, theta, z, values)
+        if not dominates(values, keeper[z], z):
+            held = False
+            for x in members:
+                if dominates(values, x, z):
+                    held = True
+                    break
+            if not held:
+                piece[0] = z
+                piece[1] = -1
+                return True
+    return False
+
+
+@part
+def literal_draw(model: Model, belief: Belief, front: Front, draw: Draw, scale: float) -> bool:
+    """One posterior draw, as far as needed; whether it is in Theta and Alt(S_hat)."""
+    draw.made[1] += 1.0
+    draw.made[2] += 1.0
+    number = int(draw.made[2])
+    members = front.members[: front.size[MEMBERS]]
+    live = front.live[: front.size[LIVE]]
+    if not model.unstructured:
+        draw_theta(draw.stream, model.L, belief.F, belief.theta, scale, draw.theta)
+        return search_image(
+            model.Z, draw.theta, members, live, front.keeper, draw.values, draw.piece
+        ) and in_theta(model.kind, model.ball, model.low, model.high, draw.theta)
+    hit = search(
+        draw.stream,
+        model.L,
+        belief.theta,
+        front.inverse,
+        scale,
+        members,
+        live,
+        front.keeper,
+        draw.values,
+        draw.drawn,
+        number,
+        draw.piece,
+    )
+    return hit and allowed(model, belief, front, draw, scale)
+
+
+@part
+def allowed(model: Model, belief: Belief, front: Front, draw: Draw, scale: float) -> bool:
+    """Whether the point drawn is in Theta; completes it first if that has to be looked at."""
+    if model.kind == 0:
+        return True
+    if model.unstructured:
+        draw_rest(
+            draw.stream,
+            model.L,
+            belief.theta,
+            front.inverse,
+            scale,
+            draw.values,
+            draw.drawn,
+            int(draw.made[2]),
+        )
+        draw.theta[:] = draw.values
+    return in_theta(model.kind, model.ball, model.low, model.high, draw.theta)
+
+
+@part
+def _keep(
+    k: int, limit: float, values: Floats, r: Floats, shape: Ints, terms: Ints, y: Floats, L: Floats
+) -> bool:
+    """Whether no earlier set of the cover contains the point: L^-1 f >= 0 fails for each."""
+    e = np.empty(L.shape[1])
     for j in range(k):
-        if front.r[j] <= limit:
-            z = front.z[j]
-            side = 0.0
-            for i in range(front.m[j]):
-                x, c = front.xs[j, i], front.cs[j, i]
-                side += front.y[j, i] * (values[z, c] - values[x, c])
-            if side >= 0.0:
-                return False
+        if r[j] > limit:
+            continue
+        z, groups = shape[j, 0], shape[j, 2]
+        for g in range(groups):
+            e[g] = 0.0
+        for i in range(shape[j, 1]):
+            x, c = terms[j, i, 0], terms[j, i, 1]
+            e[terms[j, i, 2]] += y[j, i] * (values[z, c] - values[x, c])
+        contained = True
+        for g in range(groups):
+            for f in range(g):
+                e[g] -= L[j, g, f] * e[f]
+            e[g] /= L[j, g, g]
+            if e[g] < 0.0:
+                contained = False
+                break
+        if contained:
+            return False
     return True
 
 
 @part
 def _push(
-    model: Model, belief: Belief, front: Front, metric: Metric, draw: Draw, k: int, scale: float
+    model: Model, belief: Belief, front: Front, cover: Cover, draw: Draw, k: int, scale: float
 ) -> None:
-    """Shift the point drawn so that it is a draw conditioned on half-space ``k``."""
-    z, m = front.z[k], front.m[k]
-    xs, cs, y = front.xs[k], front.cs[k], front.y[k]
-    gap, now = 0.0, 0.0
+    """Shift the point drawn so that it is a draw conditioned on set ``k`` of the cover.
+
+    The standardised forms e become independent normals above b / scale; the point follows
+    by regression: coefficients L^-T (e' - e) on the groups' directions.
+    """
+    z, m, groups = cover.shape[k, 0], cover.shape[k, 1], cover.shape[k, 2]
+    terms, y, L = cover.terms[k], cover.y[k], cover.L[k]
+    e = np.empty(groups)
+    for g in range(groups):
+        e[g] = cover.gap[k, g]
     for j in range(m):
-        x, c = xs[j], cs[j]
-        gap += y[j] * (front.mu[x, c] - front.mu[z, c])
+        x, c = terms[j, 0], terms[j, 1]
         if model.unstructured:
-            now += y[j] * (draw.values[z, c] - draw.values[x, c])
+            lead = draw.values[z, c] - draw.values[x, c]
         else:
+            lead = 0.0
             for i in range(model.h):
-                now += y[j] * (model.Z[z, i] - model.Z[x, i]) * draw.theta[i, c]
-    sd = gap / front.r[k]
-    target = scale * sd * normal_above(draw.stream, front.r[k] / scale) - gap
-    factor = (target - now) / (sd * sd)
-    move(metric, z, m, xs, cs, y, draw.shift)
-    d = model.d
+                lead += (model.Z[z, i] - model.Z[x, i]) * draw.theta[i, c]
+        e[terms[j, 2]] += y[j] * lead
+    for g in range(groups):
+        for f in range(g):
+            e[g] -= L[g, f] * e[f]
+        e[g] /= L[g, g]
+    for g in range(groups):
+        e[g] = scale * normal_above(draw.stream, cover.b[k, g] / scale) - e[g]
+    for g in range(groups - 1, -1, -1):
+        for f in range(g + 1, groups):
+            e[g] -= L[f, g] * e[f]
+        e[g] /= L[g, g]
+    xs = np.empty(m, np.int64)
+    cs = np.empty(m, np.int64)
+    weight = np.empty(m)
+    for j in range(m):
+        xs[j] = terms[j, 0]
+        cs[j] = terms[j, 1]
+        weight[j] = y[j] * e[terms[j, 2]]
+    shift, Sigma, d = draw.shift, model.Sigma, model.d
+    move(metric_of(model, front), z, m, xs, cs, weight, shift)
     if model.unstructured:
         for j in range(-1, m):
             a = z if j < 0 else xs[j]
-            repeated = False
-            for i in range(j):
-                if i >= 0 and xs[i] == a:
-                    repeated = True
-            if not repeated:
-                for c in range(d):
-                    for e in range(d):
-                        draw.values[a, c] += factor * model.Sigma[c, e] * draw.shift[a, e]
+            for c in range(d):
+                total = 0.0
+                for f in range(d):
+                    total += Sigma[c, f] * shift[a, f]
+                draw.values[a, c] += total
+            for c in range(d):
+                shift[a, c] = 0.0  # an arm that comes twice is moved once
         return
     for i in range(model.h):
-        for e in range(d):
+        for f in range(d):
             along = 0.0
             for j in range(model.h):
-                along += belief.F[i, j] * draw.shift[j, e]
+                along += belief.F[i, j] * shift[j, f]
             for c in range(d):
-                draw.theta[i, c] += factor * model.Sigma[c, e] * along
+                draw.theta[i, c] += Sigma[c, f] * along
+
+
+@part
+def weigh(scale: float, limit: float, size: int, cover: Cover, p: Floats) -> tuple[float, float]:
+    """Probabilities of the cover's sets into ``p``, relative to e^top; return (sum, top)."""
+    top = -np.inf
+    total = 0.0
+    if limit < 20.0 * scale:  # nothing underflows
+        for k in range(size):
+            p[k] = 0.0
+            if cover.r[k] <= limit:
+                value = 1.0
+                for g in range(cover.shape[k, 2]):
+                    value *= 0.5 * math.erfc(cover.b[k, g] * 0.7071067811865476 / scale)
+                p[k] = value
+                total += value
+        return total, 0.0
+    for k in range(size):
+        p[k] = -np.inf
+        if cover.r[k] <= limit:
+            p[k] = 0.0
+            for g in range(cover.shape[k, 2]):
+                p[k] += log_tail(cover.b[k, g] / scale)
+            top = max(top, p[k])
+    for k in range(size):
+        p[k] = math.exp(p[k] - top)
+        total += p[k]
+    return total, top
 
 
 @part
@@ -274,87 +384,102 @@ def first_hit(
     model: Model,
     belief: Belief,
     front: Front,
+    cover: Cover,
     draw: Draw,
     scale: float,
     log_budget: float,
 ) -> float:
     """Log of the index of the first hit, by jumps; above ``log_budget`` if none.
 
-    After a hit ``draw.values`` holds the point for the answers the front speaks of.
+    After a hit ``draw.piece`` says where it is, and ``draw.values`` holds the point for
+    the answers that were drawn.
     """
-    members = front.members[: front.size[MEMBERS]]
+    size = front.size
     index = 0.0  # literal draws made so far
-    if front.size[EAGER] == 1:
+    if size[EAGER] == 1:
         while index < TRIES:
             index += 1.0
-            draw_all(model, belief, draw, scale)
-            if in_alternative(draw.values, front.inside, members) and in_theta(
-                model, draw.theta
-            ):
+            if literal_draw(model, belief, front, draw, scale):
                 return math.log(index)
             if math.log(index) >= log_budget:
                 return np.inf
-        front.size[EAGER] = 0
-        build(model, belief, front, front.reach[2])
+        size[EAGER] = 0
+        build(model, belief, front, cover, front.reach[2])
 
     limit = math.sqrt(max(front.reach[0], 0.0) ** 2 + 2.0 * NATS * scale * scale)
-    P = 0.0
-    top = -np.inf
-    if front.size[COVERED] == 1:
-        for k in range(front.size[RECORDS]):
-            if front.r[k] <= limit:
-                draw.log_p[k] = log_tail(front.r[k] / scale)
-                top = max(top, draw.log_p[k])
-        for k in range(front.size[RECORDS]):
-            if front.r[k] <= limit:
-                P += math.exp(draw.log_p[k] - top)
-    if front.size[COVERED] == 0 or math.log(P) + top > math.log(FREQUENT):
+    P, top = 1.0, 0.0
+    if size[COVERED] == 1:
+        P, top = weigh(scale, limit, size[RECORDS], cover, draw.p)
+    log_P = math.log(P) + top
+    if log_P > math.log(FREQUENT):
         while index < PATIENCE:
             index += 1.0
-            hit = False
-            if front.size[COVERED] == 1:
-                draw.proposals[1] += 1.0
-                _draw_near(model, belief, front, draw, scale)
-                _value_near(model, front, draw)
-                hit = _near_alternative(front, draw.values)
-            else:
-                draw_all(model, belief, draw, scale)
-                hit = in_alternative(draw.values, front.inside, members)
-            if hit and in_theta(model, draw.theta):
+            if literal_draw(model, belief, front, draw, scale):
                 if index <= 4.0 and log_budget == np.inf:
-                    front.size[EAGER] = 2  # the learner's hits come at once
+                    size[EAGER] = 2  # the learner's hits come at once
                 return math.log(index)
             if math.log(index) >= log_budget:
                 return np.inf
         return np.inf if log_budget == np.inf else math.log(index)
 
     log_index = math.log(index) if index > 0.0 else -np.inf
-    metric = metric_of(model, front)
-    tries = 0
-    while tries < PATIENCE:
-        tries += 1
-        jump = log_geometric(draw.stream, math.log(P) + top)
+    members = front.members[: size[MEMBERS]]
+    live = front.live[: size[LIVE]]
+    for _ in range(PATIENCE):
+        jump = log_geometric(draw.stream, log_P)
         larger = max(jump, log_index)
         log_index = larger + math.log1p(math.exp(min(jump, log_index) - larger))
-        if log_index > log_budget:
+        if log_index > log_budget + 1e-12:
             return np.inf
-        draw.proposals[0] += 1.0
+        draw.made[0] += 1.0
+        draw.made[2] += 1.0
+        number = int(draw.made[2])
         pick = uniform(draw.stream) * P
         k = -1
-        for j in range(front.size[RECORDS]):
-            if front.r[j] <= limit:
+        for j in range(size[RECORDS]):
+            if draw.p[j] > 0.0:
                 k = j
-                pick -= math.exp(draw.log_p[j] - top)
+                pick -= draw.p[j]
                 if pick <= 0.0:
                     break
-        _draw_near(model, belief, front, draw, scale)
-        _push(model, belief, front, metric, draw, k, scale)
-        _value_near(model, front, draw)
-        if not _keep(front, draw.values, k, limit):
+        if model.unstructured:
+            draw_rows(
+                draw.stream,
+                model.L,
+                belief.theta,
+                front.inverse,
+                scale,
+                members,
+                draw.values,
+                draw.drawn,
+                number,
+            )
+            draw_rows(
+                draw.stream,
+                model.L,
+                belief.theta,
+                front.inverse,
+                scale,
+                live,
+                draw.values,
+                draw.drawn,
+                number,
+            )
+        else:
+            draw_theta(draw.stream, model.L, belief.F, belief.theta, scale, draw.theta)
+        _push(model, belief, front, cover, draw, k, scale)
+        if not model.unstructured:
+            for a in members:
+                image(model.Z, draw.theta, a, draw.values)
+            for a in live:
+                image(model.Z, draw.theta, a, draw.values)
+        if not _keep(
+            k, limit, draw.values, cover.r, cover.shape, cover.terms, cover.y, cover.L
+        ):
             continue
-        if _near_alternative(front, draw.values):
-            if in_theta(model, draw.theta):
+        if find_change(draw.values, members, live, front.keeper, draw.piece):
+            if allowed(model, belief, front, draw, scale):
                 return log_index
         else:
-            front.size[REJECTED] += 1
+            size[REJECTED] += 1
     return np.inf if log_budget == np.inf else log_index

@@ -13,99 +13,56 @@ import numpy as np
 
 from psips.kernels.belief import Belief
 from psips.kernels.cone import Metric, move, moved, project
-from psips.kernels.draws import Draw
-from psips.kernels.front import (
-    COVERED,
-    EAGER,
-    LIVE,
-    MEMBERS,
-    RECORDS,
-    Front,
-    free,
-    metric_of,
-    refresh_answer,
-)
+from psips.kernels.draws import Draw, draw_rest
+from psips.kernels.front import EAGER, MEMBERS, Front, metric_of, refresh_listed
 from psips.kernels.jit import part
 from psips.kernels.model import Floats, Ints, Model
-from psips.kernels.pareto import dominates
-from psips.kernels.rng import normal
 
 
 @part
-def _form(model: Model, x: Floats) -> float:
-    """||x||^2 in Sigma^-1."""
+def form(P: Floats, x: Floats) -> float:
+    """||x||^2 in the metric P."""
     total = 0.0
-    for c in range(model.d):
-        for e in range(model.d):
-            total += x[c] * model.P[c, e] * x[e]
+    for c in range(x.shape[0]):
+        for e in range(x.shape[0]):
+            total += x[c] * P[c, e] * x[e]
     return total
 
 
 @part
-def _gains_of_theta(model: Model, change: Floats, gains: Floats) -> None:
+def gains_of_change(A: Floats, P: Floats, change: Floats, gains: Floats) -> None:
     """g(a) = ||(theta - lambda)^T a||^2 in Sigma^-1, linear; ``change`` is lambda - theta."""
-    x = np.empty(model.d)
-    for a in range(model.K):
-        for c in range(model.d):
+    d = change.shape[1]
+    x = np.empty(d)
+    for a in range(A.shape[0]):
+        for c in range(d):
             x[c] = 0.0
-        for i in range(model.h):
-            for c in range(model.d):
-                x[c] += model.A[a, i] * change[i, c]
-        gains[a] = _form(model, x)
+        for i in range(A.shape[1]):
+            for c in range(d):
+                x[c] += A[a, i] * change[i, c]
+        gains[a] = form(P, x)
 
 
 @part
 def posterior_gains(
     model: Model, belief: Belief, front: Front, draw: Draw, scale: float, gains: Floats
 ) -> None:
-    """Gains of the published learner: of the draw that hit.
-
-    Arms that the draw left out, because they cannot decide membership, are drawn now.
-    """
+    """Gains of the published learner: of the draw that hit, completed where it was not."""
     if not model.unstructured:
-        _gains_of_theta(model, draw.theta - belief.theta, gains)
+        gains_of_change(model.A, model.P, draw.theta - belief.theta, gains)
         return
-    whole = front.size[EAGER] == 1 or front.size[COVERED] == 0 or model.kind != 0
-    drawn = np.ones(model.K, np.bool_)
-    if not whole:
-        drawn[:] = front.inside
-        for i in range(front.size[LIVE]):
-            drawn[front.live[i]] = True
-    x = np.empty(model.d)
+    draw_rest(
+        draw.stream,
+        model.L,
+        belief.theta,
+        front.inverse,
+        scale,
+        draw.values,
+        draw.drawn,
+        int(draw.made[2]),
+    )
     for a in range(model.K):
-        if drawn[a]:
-            for c in range(model.d):
-                x[c] = draw.values[a, c] - belief.theta[a, c]
-            gains[a] = _form(model, x)
-        else:
-            gains[a] = 0.0
-            for _ in range(model.d):
-                gains[a] += normal(draw.stream) ** 2
-            gains[a] *= scale * scale / belief.N[a]
-
-
-@part
-def piece_of(model: Model, front: Front, values: Floats) -> tuple[int, int]:
-    """Which piece of Alt the point is in: (j, i) for "i below j", (z, -1) for "z escapes"."""
-    size = front.size
-    members = front.members[: size[MEMBERS]]
-    near = size[EAGER] == 0 and size[COVERED] == 1
-    if near:
-        for k in range(size[RECORDS]):
-            if front.pair[k] and dominates(values, front.z[k], front.xs[k, 0]):
-                return front.z[k], front.xs[k, 0]
-        for i in range(size[LIVE]):
-            if free(front, values, front.live[i]):
-                return front.live[i], -1
-        return -1, -1
-    for i in members:
-        for j in members:
-            if i != j and dominates(values, j, i):
-                return j, i
-    for z in range(model.n):
-        if not front.inside[z] and free(front, values, z):
-            return z, -1
-    return -1, -1
+        gains[a] = form(model.P, draw.values[a] - belief.theta[a])
 
 
 @part
@@ -163,22 +120,20 @@ def nearest_in_escape(
 def projected_gains(
     model: Model, belief: Belief, front: Front, draw: Draw, gains: Floats
 ) -> bool:
-    """Gains of the projected learner; False if the point is in no piece (rounding)."""
-    z, below = piece_of(model, front, draw.values)
-    if z < 0:
-        return False
-    if front.size[EAGER] == 1 and not model.unstructured:
-        refresh_answer(model, belief, front, z)
-        for i in range(front.size[MEMBERS]):
-            refresh_answer(model, belief, front, front.members[i])
-    metric = metric_of(model, front)
+    """Gains of the projected learner; False if theta is on the piece's edge (rounding)."""
+    z, below = draw.piece[0], draw.piece[1]
     members = front.members[: front.size[MEMBERS]]
-    room = max(model.d, members.shape[0])
+    if front.size[EAGER] == 1 and not model.unstructured:
+        refresh_listed(model.Z, belief.theta, belief.F, draw.piece[:1], front.mu, front.W)
+        refresh_listed(model.Z, belief.theta, belief.F, members, front.mu, front.W)
+    metric = metric_of(model, front)
+    d = model.d
+    room = max(d, members.shape[0])
     xs = np.empty(room, np.int64)
     cs = np.empty(room, np.int64)
     y = np.zeros(room)
     if below >= 0:
-        m = model.d
+        m = d
         for c in range(m):
             xs[c] = below
             cs[c] = c
@@ -187,25 +142,21 @@ def projected_gains(
         m = nearest_in_escape(metric, draw.values, z, members, xs, cs, y)
     if m == 0:
         return False
-    move(metric, z, m, xs, cs, y, draw.shift)
-    d = model.d
+    shift, Sigma = draw.shift, model.Sigma
+    move(metric, z, m, xs, cs, y, shift)
     if model.unstructured:
         gains[:] = 0.0
-        for k in range(-1, m):
-            a = z if k < 0 else xs[k]
-            total = 0.0  # ||Sigma s||^2 in Sigma^-1
-            for c in range(d):
-                for e in range(d):
-                    total += draw.shift[a, c] * model.Sigma[c, e] * draw.shift[a, e]
-            gains[a] = total
+        gains[z] = form(Sigma, shift[z])  # ||Sigma s||^2 in Sigma^-1
+        for k in range(m):
+            gains[xs[k]] = form(Sigma, shift[xs[k]])
         return True
     change = np.zeros((model.h, d))
     for i in range(model.h):
         for e in range(d):
             along = 0.0
             for j in range(model.h):
-                along += belief.F[i, j] * draw.shift[j, e]
+                along += belief.F[i, j] * shift[j, e]
             for c in range(d):
-                change[i, c] += model.Sigma[c, e] * along
-    _gains_of_theta(model, change, gains)
+                change[i, c] += Sigma[c, e] * along
+    gains_of_change(model.A, model.P, change, gains)
     return True

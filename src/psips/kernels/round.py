@@ -1,7 +1,4 @@
-"""One round: take in what was told (``evaluate``), say what to pull next (``choose``).
-
-Sessions call these one at a time; the fused loop of ``run`` calls the same two.
-"""
+"""One round: take in what was told (``evaluate``), say what to pull next (``choose``)."""
 
 from __future__ import annotations
 
@@ -10,21 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from psips.kernels.belief import Belief, in_theta, ready
-from psips.kernels.draws import FIRST_HIT, Draw, draw_all, first_hit, literal_hit
-from psips.kernels.front import (
-    EAGER,
-    MEMBERS,
-    Front,
-    build,
-    elect_plainly,
-    refresh,
-)
+from psips.kernels.belief import Belief, ready
+from psips.kernels.cover import Cover, build, refresh
+from psips.kernels.draws import FIRST_HIT, Draw, first_hit
+from psips.kernels.front import EAGER, LIVE, MEMBERS, Front, elect_plainly, find_change
 from psips.kernels.hedge import feed, weights
-from psips.kernels.jit import kernel, part, spliced
+from psips.kernels.jit import kernel, spliced
 from psips.kernels.learner import posterior_gains, projected_gains
+from psips.kernels.literal import in_ball_hit, shared_draws
 from psips.kernels.model import Floats, Ints, Model
-from psips.kernels.pareto import in_alternative
 from psips.kernels.rng import LEARN, PULL, STOP, Stream, seed, uniform
 from psips.kernels.thresholds import Calibration, inflation_and_budget, radius_of_rewards
 
@@ -33,11 +24,11 @@ POSTERIOR, PROJECTED, UNIFORM, ROUND_ROBIN, ORACLE = range(5)
 # Stopping rules.
 NEVER, BY_POSTERIOR = range(2)
 # How the weights become arms.
-TRACK, DRAW = range(2)
+TRACK, MIXTURE = range(2)
 
 # Places in Learner.count.
 ASKED, FRESH = range(2)
-# Places in Outcome.
+# Places in the outcome.
 STOPPED, LOG_HIT, LOG_BUDGET, INFLATION, LOG_LEARNED = range(5)
 
 
@@ -62,7 +53,7 @@ class Learner(NamedTuple):
     played: Floats  # (K,) sum of the weights played
     pending: Floats  # (K,) asked and not yet told
     estimate: Floats  # (2,) p_t and C_t of Algorithm 2, 0 if not yet set
-    point: Floats  # (n, d) or (h, d): a hit of the shared literal draws, kept for the learner
+    point: Floats  # (h, d) the learner's hit among the shared literal draws
     count: Ints  # (2,) asks made; whether ``point`` is fresh
 
 
@@ -81,83 +72,12 @@ def empty_learner(model: Model) -> Learner:
 
 
 @spliced
-def _shared_literal(
-    model: Model,
-    options: Options,
-    belief: Belief,
-    front: Front,
-    draw: Draw,
-    learner: Learner,
-    outcome: Floats,
-    eta: float,
-) -> None:
-    """Algorithm 1's inner loop: stopping rule and min learner read the same draws."""
-    members = front.members[: front.size[MEMBERS]]
-    n, h, d = model.n, model.h, model.d
-    inflation = math.sqrt(outcome[INFLATION])
-    wide = 1.0 / math.sqrt(eta)
-    point = np.empty((h, d))
-    values = np.empty((n, d))
-    learns = options.sampling == POSTERIOR or options.sampling == PROJECTED
-    found_stop, found_learn = False, not learns
-    index = 0.0
-    while not (found_stop and found_learn):
-        index += 1.0
-        draw_all(model, belief, draw, 1.0)
-        if not found_stop:
-            point[:] = belief.theta + inflation * (draw.theta - belief.theta)
-            if _hits(model, front, point, values):
-                found_stop = True
-                outcome[LOG_HIT] = math.log(index)
-            elif math.log(index) >= outcome[LOG_BUDGET]:
-                outcome[LOG_HIT] = np.inf
-                outcome[STOPPED] = 1.0
-                return
-        if not found_learn:
-            point[:] = belief.theta + wide * (draw.theta - belief.theta)
-            if _hits(model, front, point, values):
-                found_learn = True
-                learner.point[:] = point
-                learner.count[FRESH] = 1
-                outcome[LOG_LEARNED] = math.log(index)
-        if members.shape[0] == 0:
-            return
-
-
-@part
-def _hits(model: Model, front: Front, theta: Floats, values: Floats) -> bool:
-    """Whether ``theta`` lies in Theta and Alt(S_hat)."""
-    if model.unstructured:
-        values[:] = theta
-    else:
-        values[:] = np.dot(model.Z, theta)
-    members = front.members[: front.size[MEMBERS]]
-    return in_alternative(values, front.inside, members) and in_theta(model, theta)
-
-
-@part
-def _eta(model: Model, options: Options, belief: Belief, front: Front, learner: Learner) -> float:
-    """Return eta_t, after the step of Algorithm 2 where it is asked for."""
-    if options.eta > 0.0:
-        return options.eta
-    radius = radius_of_rewards(
-        model,
-        belief.N,
-        belief.theta,
-        front.inside,
-        front.members[: front.size[MEMBERS]],
-        float(belief.count[0]),
-        learner.estimate,
-    )
-    return 1.0 / (8.0 * radius * radius)
-
-
-@spliced
 def evaluate(
     model: Model,
     options: Options,
     belief: Belief,
     front: Front,
+    cover: Cover,
     draw: Draw,
     learner: Learner,
     outcome: Floats,
@@ -167,65 +87,75 @@ def evaluate(
     outcome[STOPPED] = 0.0
     outcome[LOG_HIT] = 0.0
     learner.count[FRESH] = 0
-    if not ready(model, belief):
-        return
-    t = float(belief.count[0])
-    literal = options.draws != FIRST_HIT
-    inflation, log_budget = inflation_and_budget(
-        model, options.calibration, t, front.size[MEMBERS]
-    )
-    spare = max(inflation, 1.0 / options.eta if options.eta > 0.0 else 1.0)
-    if front.size[EAGER] == 2:
-        front.size[EAGER] = 1
-    if literal or front.size[EAGER] == 1:
-        elect_plainly(model, belief, front)
-        front.reach[2] = spare
-    elif not refresh(model, belief, front):
-        build(model, belief, front, spare)
-    eta = _eta(model, options, belief, front, learner)
-    inflation, log_budget = inflation_and_budget(
-        model, options.calibration, t, front.size[MEMBERS]
-    )
-    outcome[INFLATION] = inflation
-    outcome[LOG_BUDGET] = log_budget
-    if options.stopping == BY_POSTERIOR:
-        seed(draw.stream, key, belief.count[0], STOP)
-        if literal and options.eta > 0.0:
-            _shared_literal(model, options, belief, front, draw, learner, outcome, eta)
-        elif literal:
-            _literal_stop(model, belief, front, draw, outcome)
-        else:
-            outcome[LOG_HIT] = first_hit(
-                model, belief, front, draw, math.sqrt(inflation), log_budget
+    if ready(model.unstructured, belief.N):
+        t = float(belief.count[0])
+        literal = options.draws != FIRST_HIT
+        size = front.size
+        spare = max(front.reach[2], 1.0)
+        if size[EAGER] == 2:
+            size[EAGER] = 1
+        if literal or size[EAGER] == 1:
+            elect_plainly(model, belief, front, draw.piece)
+        elif not refresh(model, belief, front, cover, draw.piece):
+            build(model, belief, front, cover, spare)
+        inflation, log_budget = inflation_and_budget(
+            model.unstructured,
+            model.K,
+            model.h,
+            model.d,
+            model.xi,
+            options.calibration,
+            t,
+            size[MEMBERS],
+        )
+        outcome[INFLATION] = inflation
+        outcome[LOG_BUDGET] = log_budget
+        eta = options.eta
+        if eta == 0.0:
+            radius = radius_of_rewards(
+                model.P,
+                belief.N,
+                belief.theta,
+                front.inside,
+                front.members[: size[MEMBERS]],
+                t,
+                learner.estimate,
             )
-            outcome[STOPPED] = 1.0 if outcome[LOG_HIT] > log_budget else 0.0
+            eta = 1.0 / (8.0 * radius * radius)
+        front.reach[2] = max(inflation, 1.0 / eta)
+        if options.stopping == BY_POSTERIOR:
+            seed(draw.stream, key, belief.count[0], STOP)
+            if literal:
+                learns = options.eta > 0.0 and options.sampling <= PROJECTED
+                stop_hit, learn_hit = shared_draws(
+                    model,
+                    belief,
+                    front,
+                    draw,
+                    front.members[: size[MEMBERS]],
+                    inflation,
+                    log_budget,
+                    eta,
+                    learns,
+                    learner.point,
+                )
+                outcome[LOG_HIT] = stop_hit
+                outcome[LOG_LEARNED] = learn_hit
+                learner.count[FRESH] = 1 if learn_hit < np.inf else 0
+            else:
+                outcome[LOG_HIT] = first_hit(
+                    model, belief, front, cover, draw, math.sqrt(inflation), log_budget
+                )
+            outcome[STOPPED] = 1.0 if outcome[LOG_HIT] == np.inf else 0.0
 
 
 @spliced
-def _literal_stop(
-    model: Model, belief: Belief, front: Front, draw: Draw, outcome: Floats
-) -> None:
-    """Draw up to M points one by one."""
-    scale = math.sqrt(outcome[INFLATION])
-    index = 0.0
-    while True:
-        index += 1.0
-        draw_all(model, belief, draw, scale)
-        if _hits(model, front, draw.theta, draw.values):
-            outcome[LOG_HIT] = math.log(index)
-            return
-        if math.log(index) >= outcome[LOG_BUDGET]:
-            outcome[LOG_HIT] = np.inf
-            outcome[STOPPED] = 1.0
-            return
-
-
-@spliced
-def _learn_weights(
+def learn_weights(
     model: Model,
     options: Options,
     belief: Belief,
     front: Front,
+    cover: Cover,
     draw: Draw,
     learner: Learner,
     outcome: Floats,
@@ -233,34 +163,47 @@ def _learn_weights(
 ) -> None:
     """AdaHedge's weights for this round into ``w``; then feed it the min learner's move."""
     weights(learner.gains, learner.gap[0], w)
+    members = front.members[: front.size[MEMBERS]]
     eta = options.eta
     radius = np.inf
     if eta == 0.0:
         radius = learner.estimate[0] + learner.estimate[1]
         eta = 1.0 / (8.0 * radius * radius)
     scale = 1.0 / math.sqrt(eta)
-    if learner.count[FRESH] == 1:
+    whole = options.draws != FIRST_HIT or radius < np.inf
+    if learner.count[FRESH] == 0:
+        if radius < np.inf:
+            outcome[LOG_LEARNED] = in_ball_hit(
+                model, belief, front, draw, members, eta, radius, learner.point
+            )
+        elif whole:
+            _, outcome[LOG_LEARNED] = shared_draws(
+                model, belief, front, draw, members, 1.0 / eta, np.inf, eta, True, learner.point
+            )
+        else:
+            outcome[LOG_LEARNED] = first_hit(
+                model, belief, front, cover, draw, scale, np.inf
+            )
+    learner.count[FRESH] = 0
+    hit = outcome[LOG_LEARNED] < np.inf
+    if hit and whole:  # the point is complete: note so, and look which piece it is in
         draw.theta[:] = learner.point
         if model.unstructured:
-            draw.values[:] = draw.theta
+            draw.values[:] = learner.point
+            draw.made[2] += 1.0
+            draw.drawn[:] = int(draw.made[2])
         else:
-            draw.values[:] = np.dot(model.Z, draw.theta)
-        learner.count[FRESH] = 0
-        hit = True
-    elif options.draws != FIRST_HIT or radius < np.inf:
-        outcome[LOG_LEARNED] = literal_hit(model, belief, front, draw, scale, radius)
-        hit = outcome[LOG_LEARNED] < np.inf
-    else:
-        outcome[LOG_LEARNED] = first_hit(model, belief, front, draw, scale, np.inf)
-        hit = outcome[LOG_LEARNED] < np.inf
-    if not hit:
-        return
-    gains = np.empty(model.K)
-    if options.sampling == POSTERIOR:
-        posterior_gains(model, belief, front, draw, scale, gains)
-    elif not projected_gains(model, belief, front, draw, gains):
-        return
-    learner.gap[0] = feed(learner.gains, learner.gap[0], w, gains)
+            draw.values[:] = np.dot(model.Z, learner.point)
+        live = front.live[: front.size[LIVE]]
+        hit = find_change(draw.values, members, live, front.keeper, draw.piece)
+    if hit:
+        gains = np.zeros(model.K)
+        if options.sampling == POSTERIOR:
+            posterior_gains(model, belief, front, draw, scale, gains)
+        else:
+            hit = projected_gains(model, belief, front, draw, gains)
+        if hit:
+            learner.gap[0] = feed(learner.gains, learner.gap[0], w, gains)
 
 
 @spliced
@@ -269,6 +212,7 @@ def choose(
     options: Options,
     belief: Belief,
     front: Front,
+    cover: Cover,
     draw: Draw,
     learner: Learner,
     outcome: Floats,
@@ -277,45 +221,50 @@ def choose(
     """Return the arm to pull next; it counts as pending until it is told."""
     K = model.K
     pending = learner.pending
+    arm = -1
     if model.unstructured:  # every arm once, in order
         for a in range(K):
             if belief.N[a] + pending[a] == 0.0:
-                pending[a] += 1.0
-                return a
-    learner.count[ASKED] += 1
-    asked = learner.count[ASKED]
-    if options.sampling == ROUND_ROBIN:
-        arm = int(np.argmin(belief.N + pending))
-        pending[arm] += 1.0
-        return arm
-    w = np.empty(K)
-    if options.sampling == UNIFORM:
-        w[:] = 1.0 / K
-    elif options.sampling == ORACLE:
-        w[:] = options.target
-    elif not ready(model, belief):  # asked ahead of the first results: explore
-        w[:] = model.explore
-    else:
-        seed(draw.stream, key, asked, LEARN)
-        _learn_weights(model, options, belief, front, draw, learner, outcome, w)
-        gamma = float(asked) ** -options.alpha
-        for a in range(K):
-            w[a] = (1.0 - gamma) * w[a] + gamma * model.explore[a]
-    arm = 0
-    if options.tracking == TRACK and options.sampling != UNIFORM:
-        deficit = -np.inf
-        for a in range(K):
-            learner.played[a] += w[a]
-            short = learner.played[a] - belief.N[a] - pending[a]
-            if short > deficit:
-                arm, deficit = a, short
-    else:
-        seed(draw.stream, key, asked, PULL)
-        u = uniform(draw.stream)
-        for a in range(K):
-            learner.played[a] += w[a]
-            if w[a] > 0.0 and u > 0.0:
                 arm = a
-            u -= w[a]
+                break
+    if arm < 0:
+        learner.count[ASKED] += 1
+        asked = learner.count[ASKED]
+        w = np.zeros(K)
+        if options.sampling == UNIFORM:
+            w[:] = 1.0 / K
+        elif options.sampling == ORACLE:
+            w[:] = options.target
+        elif options.sampling == ROUND_ROBIN or not ready(model.unstructured, belief.N):
+            w[:] = model.explore  # of use only while results are awaited
+        else:
+            seed(draw.stream, key, asked, LEARN)
+            learn_weights(
+                model, options, belief, front, cover, draw, learner, outcome, w
+            )
+            gamma = float(asked) ** -options.alpha
+            for a in range(K):
+                w[a] = (1.0 - gamma) * w[a] + gamma * model.explore[a]
+        if options.sampling == ROUND_ROBIN:
+            arm = 0
+            for a in range(K):
+                if belief.N[a] + pending[a] < belief.N[arm] + pending[arm]:
+                    arm = a
+        elif options.tracking == TRACK and options.sampling != UNIFORM:
+            deficit = -np.inf
+            for a in range(K):
+                learner.played[a] += w[a]
+                short = learner.played[a] - belief.N[a] - pending[a]
+                if short > deficit:
+                    arm, deficit = a, short
+        else:
+            seed(draw.stream, key, asked, PULL)
+            u = uniform(draw.stream)
+            arm = 0
+            for a in range(K):
+                learner.played[a] += w[a]
+                if w[a] > 0.0 and u > 0.0:
+                    arm = a
+                u -= w[a]
     pending[arm] += 1.0
     return arm

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from psips.kernels.belief import Belief, learn
+from psips.kernels.cover import Cover
 from psips.kernels.draws import Draw
 from psips.kernels.front import Front
 from psips.kernels.jit import kernel
@@ -22,6 +23,7 @@ def drive(
     options: Options,
     belief: Belief,
     front: Front,
+    cover: Cover,
     draw: Draw,
     learner: Learner,
     outcome: Floats,
@@ -42,13 +44,13 @@ def drive(
         if mode != TELL:
             if mode == RUN and (belief.count[0] >= results or outcome[STOPPED] == 1.0):
                 break
-            arm = choose(model, options, belief, front, draw, learner, outcome, key)
+            arm = choose(model, options, belief, front, cover, draw, learner, outcome, key)
             if mode == ASK:
                 break
             pull(source, noise_key, arm, int(belief.N[arm]), stream, x)
             learner.pending[arm] -= 1.0
             learn(model, belief, arm, x)
-        evaluate(model, options, belief, front, draw, learner, outcome, key)
+        evaluate(model, options, belief, front, cover, draw, learner, outcome, key)
         if mode == TELL:
             break
     return arm

@@ -48,16 +48,24 @@ def lambert_bar(x: float) -> float:
     return w
 
 
-@part
-def beta(model: Model, extent: float, bias: float, t: float, log_inverse: float) -> float:
+@kernel
+def beta(
+    unstructured: bool,
+    K: int,
+    h: int,
+    d: int,
+    xi: float,
+    extent: float,
+    bias: float,
+    t: float,
+    log_inverse: float,
+) -> float:
     """Lemma concentration_threshold at confidence delta = exp(-log_inverse)."""
-    d, h = model.d, model.h
-    if model.unstructured:
-        K = model.K
+    if unstructured:
         peel = math.log(1.0 + d / (2.0 * S) * math.log(max(t, K) / K))
         x = 2.0 / (d * K) * (K * S + K * LOG_ZETA + log_inverse) + 2.0 * S / d * peel + 1.0
         return 0.5 * d * K * lambert_bar(x)
-    spread = log_inverse + 0.5 * d * h * math.log(extent * t / (h * model.xi) + 1.0)
+    spread = log_inverse + 0.5 * d * h * math.log(extent * t / (h * xi) + 1.0)
     return (math.sqrt(spread) + bias) ** 2
 
 
@@ -77,7 +85,7 @@ def log_r(log_inverse: float, size: float) -> float:
     return size * log_mills(math.sqrt(2.0 * log_inverse / size))
 
 
-@part
+@kernel
 def log_q(model: Model, log_inverse: float, members: int) -> float:
     """Log of q(t, delta) of Lemma delta_correctness, in its three cases."""
     d = model.d
@@ -96,14 +104,22 @@ def log_q(model: Model, log_inverse: float, members: int) -> float:
 
 @part
 def inflation_and_budget(
-    model: Model, calibration: Calibration, t: float, members: int
+    unstructured: bool,
+    K: int,
+    h: int,
+    d: int,
+    xi: float,
+    calibration: Calibration,
+    t: float,
+    members: int,
 ) -> tuple[float, float]:
     """Return (c, log M) after ``t`` results with ``members`` answers in S_hat."""
     t = max(t, math.e)
     log_inverse = calibration.log_inverse
     if calibration.code == PROVEN:
         doubled = log_inverse + math.log(2.0)
-        c = beta(model, calibration.extent, calibration.bias, t, doubled) / log_inverse
+        extent, bias = calibration.extent, calibration.bias
+        c = beta(unstructured, K, h, d, xi, extent, bias, t, doubled) / log_inverse
         failures = doubled + S * math.log(t) + LOG_ZETA
         log_m = math.log(failures) + log_inverse - calibration.log_q[members]
     else:
@@ -120,7 +136,7 @@ def inflation_and_budget(
 
 @part
 def radius_of_rewards(
-    model: Model,
+    P: Floats,
     N: Floats,
     theta: Floats,
     inside: Mask,
@@ -134,24 +150,25 @@ def radius_of_rewards(
     these have fallen to half of them; as printed the comparison is the other way round,
     and the proof that B settles needs this one.
     """
-    f = math.sqrt(beta(model, 0.0, 0.0, t, 2.0 * math.log(t)))
+    K, d = theta.shape
+    f = math.sqrt(beta(True, K, K, d, 0.0, 0.0, 0.0, t, 2.0 * math.log(t)))
     u, U = 0.0, 0.0
-    x = np.empty(model.d)
-    for i in range(model.K):
+    x = np.empty(d)
+    for i in range(K):
         for j in range(-1, members.shape[0]):
             if j >= 0 and members[j] == i:
                 continue
             inverse = 1.0 / N[i]
-            for c in range(model.d):
+            for c in range(d):
                 x[c] = theta[i, c]
                 if j >= 0:
                     x[c] -= theta[members[j], c]
             if j >= 0:
                 inverse += 1.0 / N[members[j]]
             square = 0.0
-            for c in range(model.d):
-                for e in range(model.d):
-                    square += x[c] * model.P[c, e] * x[e]
+            for c in range(d):
+                for e in range(d):
+                    square += x[c] * P[c, e] * x[e]
             bound = f * math.sqrt(inverse) + math.sqrt(square)
             if j < 0:
                 u = max(u, bound)

@@ -1,0 +1,71 @@
+"""How commands write: tables on standard output, progress on a terminal only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PIPE_WIDTH = 120  # columns of a table that no terminal limits
+
+
+class Line(Protocol):
+    """A line that can be rewritten."""
+
+    def __call__(self, text: str) -> None:
+        """Show a text."""
+
+
+def output() -> Console:
+    """Return the console of standard output."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=PIPE_WIDTH)
+    return console
+
+
+@contextmanager
+def progress_line(text: str) -> Iterator[Line]:
+    """Show a line that changes, on a terminal; nothing elsewhere."""
+    from rich.console import Console
+    from rich.markup import escape
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda text: None
+        return
+    with console.status(escape(text)) as status:
+        yield lambda text: status.update(escape(text))
+
+
+@contextmanager
+def progress_bar(text: str, total: int) -> Iterator[Line]:
+    """Show a bar that a call moves on by one, on a terminal; nothing elsewhere."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeRemainingColumn as Remaining
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda text: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Remaining())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(text, total=total)
+        yield lambda text: progress.update(task, advance=1, description=text)
+
+
+def number(value: float) -> str:
+    """A count or a mean of counts with separators.
+
+    Examples
+    --------
+    >>> number(11264.4), number(7.25)
+    ('11,264', '7.2')
+    """
+    return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.1f}"

@@ -1,0 +1,173 @@
+"""``psips simulate``: run an instance many times and sum up."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from psips.cli.screen import number, output, progress_bar, progress_line
+
+if TYPE_CHECKING:
+    from psips.simulation import Run, Summary
+
+SHOWN = 30  # arms listed before the least pulled are left out
+
+Text = str | None
+Number = float | None
+Count = int | None
+
+
+def simulate(
+    instance: Annotated[
+        str, typer.Argument(help="A built-in instance (see `psips instances`) or a TOML file.")
+    ],
+    delta: Annotated[
+        Number, typer.Option(help="Accepted probability of a wrong answer.  [default: 0.1]")
+    ] = None,
+    runs: Annotated[int, typer.Option(help="How many experiments to simulate.")] = 100,
+    seed: Annotated[Count, typer.Option(help="Of the random numbers.  [default: 0]")] = None,
+    sampling: Annotated[
+        Text,
+        typer.Option(help="projected (default), posterior, uniform, round-robin or oracle."),
+    ] = None,
+    stopping: Annotated[Text, typer.Option(help="posterior (default) or never.")] = None,
+    calibration: Annotated[
+        Text, typer.Option(help="heuristic (default), proven or sharp.")
+    ] = None,
+    draws: Annotated[Text, typer.Option(help="first-hit (default) or literal.")] = None,
+    tracking: Annotated[Text, typer.Option(help="c-tracking (default) or mixture.")] = None,
+    eta: Annotated[
+        Text, typer.Option(help="Inflation of the learner's draws: a number or 'estimate'.")
+    ] = None,
+    alpha: Annotated[Number, typer.Option(help="Rate of forced exploration.")] = None,
+    kappa: Annotated[Number, typer.Option(help="Factor of the budget of 'sharp'.")] = None,
+    max_samples: Annotated[
+        int, typer.Option(help="Cap of a run; one that reaches it has not stopped.")
+    ] = 10**6,
+    jobs: Annotated[int, typer.Option(help="Runs at a time; -1 for all cores.")] = 1,
+    rho: Annotated[Number, typer.Option(help="Correlation, of 'correlated'.")] = None,
+    k: Annotated[Count, typer.Option("--k", help="Arms, of random instances.")] = None,
+    d: Annotated[Count, typer.Option("--d", help="Objectives, of random instances.")] = None,
+    max_complexity: Annotated[
+        Number, typer.Option(help="Largest hardness H of a random instance.")
+    ] = None,
+    instance_seed: Annotated[
+        Count, typer.Option(help="Which random instance to take.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Simulate an instance: how many samples it takes and how often the answer is wrong."""
+    rules: dict[str, Any] = {
+        "delta": delta,
+        "sampling": sampling,
+        "stopping": stopping,
+        "calibration": calibration,
+        "draws": draws,
+        "tracking": tracking,
+        "eta": None if eta is None else _number_or_word(eta),
+        "alpha": alpha,
+        "kappa": kappa,
+    }
+    params = {"rho": rho, "K": k, "d": d, "max_complexity": max_complexity}
+    params["seed"] = instance_seed
+    summary = _run(instance, _given(params), _given(rules), seed, runs, max_samples, jobs)
+    if as_json:
+        typer.echo(json.dumps(summary.to_dict(), indent=2))
+    else:
+        _show(summary)
+
+
+def _run(
+    name: str,
+    params: dict[str, Any],
+    rules: dict[str, Any],
+    seed: int | None,
+    runs: int,
+    max_samples: int,
+    jobs: int,
+) -> Summary:
+    from psips.instances import BUILDERS, load
+    from psips.problem_file import read_problem_file
+    from psips.rules import Rules
+
+    made = load(name, **params)
+    if name not in BUILDERS:  # what the file says holds unless the command line says otherwise
+        file = read_problem_file(name)
+        given = {} if file.delta is None else {"delta": file.delta}
+        rules = {**given, **file.rules, **rules}
+        seed = file.seed if seed is None else seed
+    chosen = Rules(**rules)
+    with progress_line("loading (the first time, compiling takes about a minute)"):
+        from psips.simulation import simulate_many
+
+        simulate_many(made, runs=1, max_results=2, rules=chosen)
+    errors = 0
+    with progress_bar("simulating", runs) as line:
+
+        def progress(run: Run) -> None:
+            nonlocal errors
+            errors += run.stopped and set(run.candidate_set) != set(made.pareto_set)
+            line(f"simulating, {errors} errors")
+
+        return simulate_many(
+            made,
+            runs=runs,
+            seed=0 if seed is None else seed,
+            jobs=jobs,
+            max_results=max_samples,
+            progress=progress,
+            rules=chosen,
+        )
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _number_or_word(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _show(summary: Summary) -> None:
+    from rich.table import Table
+
+    figures = summary.to_dict()
+    settings, rules = figures["settings"], figures["settings"]["rules"]
+    low, high = figures["error_interval"]
+    params = ", ".join(f"{name}={value}" for name, value in settings["params"].items())
+    console = output()
+    console.print(f"[bold]{settings['instance']}[/bold] {params}".strip())
+    console.print(", ".join(f"{name} {value}" for name, value in rules.items()), style="dim")
+
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column()
+    table.add_column()
+    table.add_row("stopped", f"{summary.stopped} of {summary.runs} runs")
+    table.add_row("errors", f"{summary.errors} (95% interval of the chance {low:.3f} to {high:.3f})")
+    spread = f"median {number(figures['median_samples'])}, sd {number(figures['sd_samples'])}"
+    table.add_row("mean samples", f"{number(figures['mean_samples'])} ({spread})")
+    table.add_row("time a round", f"{figures['us_per_round']:.1f} us")
+    table.add_row("proposals a round", f"{figures['proposals_per_round']:.2f}")
+    table.add_row("time", f"{summary.seconds:.1f} s, seed {settings['seed']}")
+    console.print(table)
+    console.print()
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("arm")
+    table.add_column("mean pulls", justify="right")
+    table.add_column("optimal")
+    by_pulls = sorted(figures["mean_pulls"].items(), key=lambda item: -item[1])
+    for arm, pulls in by_pulls[:SHOWN]:
+        table.add_row(arm, number(pulls), "yes" if arm in summary.truth else "")
+    console.print(table)
+    if len(by_pulls) > SHOWN:
+        console.print(f"and {len(by_pulls) - SHOWN} more arms", style="dim")
+    others = [answer for answer in summary.truth if answer not in figures["mean_pulls"]]
+    if others:
+        console.print(f"optimal answers that are not arms: {', '.join(others)}")

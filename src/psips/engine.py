@@ -1,0 +1,147 @@
+"""The state of one run and the compiled steps that change it.
+
+Sessions, studies and simulations all drive an ``Engine``; what it does is a function of
+the key and of the results it was told, in their order.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from psips.kernels.belief import Belief, empty_belief, learn
+from psips.kernels.cover import Cover, empty_cover
+from psips.kernels.draws import Draw, empty_draw
+from psips.kernels.front import MEMBERS, RECORDS, Front, empty_front
+from psips.kernels.model import Floats, Model
+from psips.kernels.noise import Source
+from psips.kernels.rng import Stream
+from psips.kernels.round import STOPPED, Learner, Options, empty_learner
+from psips.kernels.run import ASK, RUN, TELL, drive
+
+CAPACITY = 4096  # half-spaces a cover may hold; a larger one is not built
+LARGE_CAPACITY = 32768  # the same, beyond a hundred answers
+
+
+class Engine:
+    """One run: what is known, the candidate set, the learner, and the key of its draws."""
+
+    def __init__(self, model: Model, options: Options, key: Stream) -> None:
+        self.model = model
+        self.options = options
+        self.key = key
+        capacity = 0 if options.draws == 1 else CAPACITY if model.n <= 100 else LARGE_CAPACITY
+        self.belief: Belief = empty_belief(model)
+        self.front: Front = empty_front(model)
+        self.cover: Cover = empty_cover(model, capacity)
+        self.learner: Learner = empty_learner(model)
+        self.outcome: Floats = np.zeros(8)
+        self._draw: Draw = empty_draw(model, capacity)
+        self._nowhere = nowhere(model)
+        self.judge()
+
+    def learn(self, arm: int, x: Floats) -> None:
+        """Take in one result, without judging yet."""
+        learn(self.model, self.belief, arm, x)
+        self.learner.pending[arm] = max(0.0, self.learner.pending[arm] - 1.0)
+
+    def judge(self) -> None:
+        """Bring candidate set and stopping rule up to date with the results."""
+        self._drive(TELL, self._nowhere, self.key, 0)
+
+    def choose(self) -> int:
+        """Return the arm to pull next."""
+        return self._drive(ASK, self._nowhere, self.key, 0)
+
+    def run(self, source: Source, noise_key: Stream, results: int) -> None:
+        """Pull from ``source`` until the rule stops or ``results`` results are in."""
+        self._drive(RUN, source, noise_key, results)
+
+    def _drive(self, mode: int, source: Source, noise_key: Stream, results: int) -> int:
+        return drive(
+            self.model,
+            self.options,
+            self.belief,
+            self.front,
+            self.cover,
+            self._draw,
+            self.learner,
+            self.outcome,
+            self.key,
+            source,
+            noise_key,
+            mode,
+            results,
+        )
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the stopping rule holds for the results told so far."""
+        return bool(self.outcome[STOPPED] == 1.0)
+
+    @property
+    def candidate(self) -> list[int]:
+        """Answers in S_hat; empty while an arm of an unstructured problem is unpulled."""
+        if self.model.unstructured and not (self.belief.N > 0).all():
+            return []
+        return [int(a) for a in self.front.members[: self.front.size[MEMBERS]]]
+
+    @property
+    def proposals(self) -> Floats:
+        """Proposals and literal draws made so far (2,)."""
+        return self._draw.made[:2]
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the state as plain data; floats survive JSON to the bit."""
+        used = int(self.front.size[RECORDS])
+        return {
+            "belief": _plain(self.belief, None),
+            "front": _plain(self.front, None),
+            "cover": _plain(self.cover, used),
+            "learner": _plain(self.learner, None),
+            "outcome": [repr(float(v)) for v in self.outcome],
+            "key": [int(v) for v in self.key],
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over the state of ``snapshot``."""
+        _fill(self.belief, state["belief"])
+        _fill(self.front, state["front"])
+        _fill(self.cover, state["cover"])
+        _fill(self.learner, state["learner"])
+        self.outcome[:] = [float(v) for v in state["outcome"]]
+        self.key[:] = np.array(state["key"], np.uint64)
+
+
+_RECORD_FIELDS = ("shape", "terms", "y", "gap", "L", "b", "r")
+
+
+def _plain(part: NamedTuple, used: int | None) -> dict[str, Any]:
+    """Arrays as nested lists; of a cover only the ``used`` records."""
+    plain = {}
+    for name, array in part._asdict().items():
+        cut = used is not None and name in _RECORD_FIELDS
+        plain[name] = (array[:used] if cut else array).tolist()
+    return plain
+
+
+def _fill(part: NamedTuple, plain: dict[str, Any]) -> None:
+    for name, array in part._asdict().items():
+        values = np.asarray(plain[name], array.dtype)
+        if values.size:
+            array[: len(values)] = values
+
+
+def nowhere(model: Model) -> Source:
+    """Return a source that is never pulled, for single steps."""
+    d = model.d
+    return Source(
+        0,
+        np.zeros((model.K, d)),
+        np.zeros((d, d)),
+        np.zeros(d),
+        np.zeros(d),
+        np.zeros((0, d)),
+        np.zeros(1, np.int64),
+    )

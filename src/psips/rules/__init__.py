@@ -1,0 +1,195 @@
+"""Which rules there are, by name, and how a choice of them reaches the kernels."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from psips.errors import InputError, unknown
+from psips.kernels.model import Floats
+from psips.problem import Ball, Problem
+
+if TYPE_CHECKING:
+    from psips.kernels.round import Options
+    from psips.kernels.thresholds import Calibration
+
+
+class Rule(NamedTuple):
+    """A rule's number in the kernels and one line on what it does."""
+
+    code: int
+    about: str
+
+
+SAMPLING = {
+    "posterior": Rule(0, "PSIPS as published: AdaHedge against posterior draws"),
+    "projected": Rule(1, "the same game, with the best response in the piece that was drawn"),
+    "uniform": Rule(2, "an arm at random"),
+    "round-robin": Rule(3, "the arm with the fewest pulls"),
+    "oracle": Rule(4, "the optimal weights of the truth: a yardstick"),
+}
+STOPPING = {
+    "never": Rule(0, "goes on until it is told to end"),
+    "posterior": Rule(1, "stops when M inflated posterior draws all agree with the candidate"),
+}
+CALIBRATION = {
+    "heuristic": Rule(0, "the paper's experiments; errs far less than delta, not proven"),
+    "proven": Rule(1, "the paper's lemma: errs with probability at most delta"),
+    "sharp": Rule(2, "measured, not proven: no inflation of the posterior"),
+}
+DRAWS = {
+    "first-hit": Rule(0, "jumps to the first draw in the alternative; same law"),
+    "literal": Rule(1, "one draw after the other, as published"),
+}
+TRACKING = {
+    "c-tracking": Rule(0, "the arm furthest behind the weights played so far"),
+    "mixture": Rule(1, "an arm drawn from the weights, as published"),
+}
+
+
+def _number(kind: str, name: str, table: dict[str, Rule]) -> int:
+    if name not in table:
+        raise unknown(kind, name, table)
+    return table[name].code
+
+
+@dataclass(frozen=True)
+class Rules:
+    """A choice of rules and the confidence asked for.
+
+    Parameters
+    ----------
+    delta : float
+        Accepted probability of a wrong answer, in (0, 1).
+    sampling, stopping, calibration, draws, tracking : str
+        Names from the tables of this module.
+    eta : float or "estimate"
+        Inflation of the min learner's draws; "estimate" is the paper's Algorithm 2.
+    alpha : float
+        Forced exploration has weight ``n ** -alpha`` in the n-th ask.
+    kappa : float
+        Factor of the budget in the calibration "sharp".
+
+    Examples
+    --------
+    >>> Rules(delta=0.05).sampling
+    'projected'
+    """
+
+    delta: float = 0.1
+    sampling: str = "projected"
+    stopping: str = "posterior"
+    calibration: str = "heuristic"
+    draws: str = "first-hit"
+    tracking: str = "c-tracking"
+    eta: float | str = 1.0
+    alpha: float = 0.5
+    kappa: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.delta, int | float) or not 0.0 < self.delta < 1.0:
+            raise InputError(
+                f"delta is the accepted probability of a wrong answer: expected a number "
+                f"between 0 and 1, got {self.delta!r}; 0.05 or 0.1 are usual"
+            )
+        _number("sampling rule", self.sampling, SAMPLING)
+        _number("stopping rule", self.stopping, STOPPING)
+        _number("calibration", self.calibration, CALIBRATION)
+        _number("kind of draws", self.draws, DRAWS)
+        _number("tracking", self.tracking, TRACKING)
+        estimated = self.eta == "estimate"
+        if not estimated and (not isinstance(self.eta, int | float) or not 0 < self.eta < math.inf):
+            raise InputError(
+                f"eta inflates the learner's draws: expected a positive number or "
+                f"'estimate', got {self.eta!r}"
+            )
+        if not 0.0 < self.alpha < 1.0:
+            raise InputError(
+                f"alpha is the rate of forced exploration: expected a number between 0 and 1, "
+                f"got {self.alpha!r}"
+            )
+        if not 0.0 < self.kappa < math.inf:
+            raise InputError(f"kappa: expected a positive number, got {self.kappa!r}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rules as plain data."""
+        return asdict(self)
+
+    def options(self, problem: Problem, target: Floats | None = None) -> Options:
+        """Return the rules as the kernels read them, checked against the problem."""
+        from psips.kernels.round import Options
+
+        if self.sampling == "oracle" and target is None:
+            raise InputError(
+                "the sampling rule 'oracle' needs the truth: use it in simulations only"
+            )
+        return Options(
+            SAMPLING[self.sampling].code,
+            STOPPING[self.stopping].code,
+            DRAWS[self.draws].code,
+            TRACKING[self.tracking].code,
+            self._eta(problem),
+            float(self.alpha),
+            self._calibration(problem),
+            np.zeros(0) if target is None else np.ascontiguousarray(target, float),
+        )
+
+    def _eta(self, problem: Problem) -> float:
+        """Return eta, 0 for Algorithm 2; linear problems have eta = 1 / (8 L_A^2 L_Theta^2)."""
+        if self.eta != "estimate":
+            return float(self.eta)
+        if problem.unstructured:
+            return 0.0
+        model = problem.model
+        if model.kind != 1:
+            raise InputError(
+                "eta = 'estimate' needs a bounded parameter set in a linear problem: "
+                "give parameter_set=Ball(...), or a number for eta"
+            )
+        longest = np.sqrt((model.A**2).sum(axis=1).max() / np.linalg.eigvalsh(model.Sigma)[0])
+        return float(1.0 / (8.0 * longest**2 * (model.ball**2).sum()))
+
+    def _calibration(self, problem: Problem) -> Calibration:
+        from psips.kernels.thresholds import Calibration, log_q
+
+        model = problem.model
+        log_inverse = -math.log(self.delta)
+        table = np.zeros(1)
+        extent = bias = 0.0
+        if not problem.unstructured:
+            extent = float((model.A**2).sum(axis=1).max())
+            if isinstance(problem.parameter_set, Ball):
+                smallest = float(np.linalg.eigvalsh(model.Sigma)[0])
+                bias = float(model.ball.max()) * math.sqrt(model.d / (2 * smallest * model.xi))
+        if self.calibration == "proven" and self.stopping == "posterior":
+            self._check_proof(problem)
+            sizes = range(model.n + 1)
+            table = np.array([log_q(model, log_inverse, s) for s in sizes])
+        return Calibration(
+            CALIBRATION[self.calibration].code,
+            log_inverse,
+            float(self.kappa),
+            table,
+            extent,
+            bias,
+        )
+
+    def _check_proof(self, problem: Problem) -> None:
+        """Refuse the proven calibration where there is no proof."""
+        if problem.unstructured:
+            if problem.parameter_set is None:
+                return
+            reason = "with a parameter set"
+        elif problem.d > 1:
+            reason = "for a linear problem with several objectives"
+        elif not isinstance(problem.parameter_set, Ball):
+            reason = "for a linear problem without parameter_set=Ball(...)"
+        else:
+            return
+        raise InputError(
+            f"no proof of the posterior stopping rule is known {reason}: "
+            f"choose calibration='heuristic'"
+        )

@@ -1,0 +1,40 @@
+"""Where randomness enters: a generator given by the user, and the keys drawn from it."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from psips.errors import InputError
+
+Key = npt.NDArray[np.uint64]  # (2,)
+Seed = int | np.random.SeedSequence | np.random.Generator | None
+
+
+def generator(rng: Seed) -> np.random.Generator:
+    """Return the generator that ``rng`` stands for, as in `numpy.random.default_rng`.
+
+    Examples
+    --------
+    >>> generator(-1)
+    Traceback (most recent call last):
+    psips.errors.InputError: rng must be None, a whole number of at least 0, ...
+    """
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise InputError(
+            "rng must be None, a whole number of at least 0, a numpy SeedSequence or a numpy "
+            f"Generator, got {rng!r}"
+        ) from None
+
+
+def draw_key(rng: Seed) -> Key:
+    """Draw the key of a session or of an environment: the next two words of 64 bits.
+
+    Examples
+    --------
+    >>> draw_key(1).dtype
+    dtype('uint64')
+    """
+    return generator(rng).integers(0, 2**64, size=2, dtype=np.uint64)

@@ -1,0 +1,164 @@
+"""One simulated experiment: a session and an environment in one compiled loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from psips.environments import Environment
+from psips.errors import InputError
+from psips.problem import Problem
+from psips.rules import Rules
+from psips.seeds import Key, Seed, draw_key, generator
+from psips.session import Session
+
+SLICE = 5000  # results between two calls of a watch
+
+Watch = Callable[[Session], None]
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a simulated experiment went.
+
+    Parameters
+    ----------
+    stopped : bool
+        Whether the stopping rule held before the cap.
+    candidate_set : tuple of str
+        Pareto set of the estimates at the end.
+    pareto_set : tuple of str or None
+        The same if the run stopped; None if it hit the cap, for then nothing is claimed.
+    results : int
+        Results it took.
+    pulls : dict
+        Results of each arm.
+    proposals, literal_draws : int
+        Points proposed by the first-hit sampler, and posterior draws made one by one.
+    seconds : float
+        Time in the compiled loop.
+    """
+
+    stopped: bool
+    candidate_set: tuple[str, ...]
+    pareto_set: tuple[str, ...] | None
+    results: int
+    pulls: dict[str, int]
+    proposals: int
+    literal_draws: int
+    seconds: float
+
+
+def simulate(
+    problem: Problem,
+    environment: Environment,
+    *,
+    rng: Seed = None,
+    max_results: int = 10**6,
+    target: Any = None,
+    rules: Rules | None = None,
+    watch: Watch | None = None,
+    **choices: Any,
+) -> Run:
+    """Run a session against an environment, to the stop or to a cap, in one compiled loop.
+
+    Two keys are drawn from ``rng``, first the session's and then that of the noise. The same
+    run by hand::
+
+        rng = np.random.default_rng(seed)
+        session = Session(problem, rng=rng)
+        trial = environment.start(rng)
+        while not session.stopped:
+            arm = session.ask()
+            session.tell(arm, trial.pull(arm))
+
+    Parameters
+    ----------
+    problem : Problem
+    environment : Environment
+    rng : None, int, SeedSequence or Generator
+    max_results : int
+        The cap. A run that reaches it has not stopped.
+    target : (K,) weights, optional
+        For the sampling rule ``oracle``.
+    rules : Rules, optional
+        Or its fields by keyword.
+    watch : callable, optional
+        Called with the session now and then during the run.
+    **choices
+        Fields of `Rules`.
+
+    Examples
+    --------
+    >>> from psips.environments import GaussianEnvironment
+    >>> problem = Problem(objectives=["yield"], covariance=[1], arms=["A", "B"])
+    >>> run = simulate(problem, GaussianEnvironment(problem, [[0.0], [1.0]]), rng=1)
+    >>> run.stopped, run.pareto_set
+    (True, ('B',))
+    """
+    rng = generator(rng)
+    session = Session(problem, rules=rules, rng=rng, target=target, **choices)
+    return play(session, environment, draw_key(rng), max_results=max_results, watch=watch)
+
+
+def play(
+    session: Session,
+    environment: Environment,
+    key: Key,
+    *,
+    max_results: int = 10**6,
+    watch: Watch | None = None,
+    every: int = SLICE,
+) -> Run:
+    """Continue a session against an environment, to the stop or to a cap.
+
+    Parameters
+    ----------
+    session : Session
+        Changed: it has been told what was pulled.
+    environment : Environment
+    key : (2,) array of uint64
+        Of the noise.
+    max_results : int
+        Results in the session at which to end.
+    watch : callable, optional
+        Called with the session after ``every`` results, and at the end.
+    every : int
+        Results between two calls of ``watch``; the run itself does not depend on it.
+    """
+    if isinstance(max_results, bool) or not isinstance(max_results, int | np.integer):
+        raise InputError(f"max_results must be a whole number, got {max_results!r}")
+    if max_results < 1:
+        raise InputError(f"max_results must be at least 1, got {max_results}")
+    _check_fit(session.problem, environment.problem)
+    engine, source = session.engine, environment.source
+    begin = perf_counter()
+    if watch is None:
+        engine.run(source, key, int(max_results))
+    else:
+        while not session.stopped and session.results < max_results:
+            engine.run(source, key, min(session.results + every, int(max_results)))
+            watch(session)
+    seconds = perf_counter() - begin
+    proposals, literal_draws = engine.proposals
+    return Run(
+        stopped=session.stopped,
+        candidate_set=session.candidate_set,
+        pareto_set=session.pareto_set,
+        results=session.results,
+        pulls=session.pulls,
+        proposals=int(proposals),
+        literal_draws=int(literal_draws),
+        seconds=seconds,
+    )
+
+
+def _check_fit(problem: Problem, other: Problem) -> None:
+    """Refuse an environment of another problem; it may differ in what is known of the noise."""
+    for what in ("arms", "objectives", "directions"):
+        if getattr(problem, what) != getattr(other, what):
+            raise InputError(f"problem and environment do not have the same {what}")

@@ -1,0 +1,172 @@
+"""Many simulated experiments and what came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from psips import __version__
+from psips.environments import environment_of
+from psips.errors import InputError
+from psips.instances import Instance
+from psips.rules import Rules
+from psips.session import read_rules
+from psips.simulation.runs import Run, simulate
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Runs of one instance with one choice of rules.
+
+    Parameters
+    ----------
+    each : tuple of Run
+    truth : tuple of str
+        The Pareto set. A run is an error if it stopped with another set; a run that did not
+        stop claims nothing, so it is no error.
+    seconds : float
+        Wall time of all runs.
+    settings : dict
+        Everything needed to repeat them.
+    """
+
+    each: tuple[Run, ...]
+    truth: tuple[str, ...]
+    seconds: float
+    settings: dict[str, Any]
+
+    @property
+    def runs(self) -> int:
+        """Number of runs."""
+        return len(self.each)
+
+    @property
+    def stopped(self) -> int:
+        """Number of runs that stopped before the cap."""
+        return sum(run.stopped for run in self.each)
+
+    @property
+    def errors(self) -> int:
+        """Number of runs that stopped with a wrong set."""
+        return sum(run.stopped and set(run.candidate_set) != set(self.truth) for run in self.each)
+
+    @cached_property
+    def samples(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """Results of each run, those that reached the cap included."""
+        return np.array([run.results for run in self.each])
+
+    @property
+    def error_interval(self) -> tuple[float, float]:
+        """Clopper-Pearson 95% interval of the chance of an error, among runs that stopped."""
+        from scipy.stats import beta
+
+        errors, stopped = self.errors, self.stopped
+        low = beta.ppf(0.025, errors, stopped - errors + 1) if errors else 0.0
+        high = beta.ppf(0.975, errors + 1, stopped - errors) if errors < stopped else 1.0
+        return float(low), float(high)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data.
+
+        Examples
+        --------
+        >>> from psips.instances import instance
+        >>> summary = simulate_many(instance("correlated", rho=-0.9), runs=3, seed=1)
+        >>> figures = summary.to_dict()
+        >>> figures["runs"], figures["stopped"], figures["errors"]
+        (3, 3, 0)
+        """
+        samples, runs = self.samples, self.runs
+        arms = self.each[0].pulls
+        rounds = float(samples.sum())
+        return {
+            "runs": runs,
+            "stopped": self.stopped,
+            "errors": self.errors,
+            "error_interval": list(self.error_interval),
+            "mean_samples": float(samples.mean()),
+            "median_samples": float(np.median(samples)),
+            "sd_samples": float(samples.std(ddof=1)) if runs > 1 else 0.0,
+            "mean_pulls": {arm: sum(run.pulls[arm] for run in self.each) / runs for arm in arms},
+            "seconds": self.seconds,
+            "us_per_round": 1e6 * sum(run.seconds for run in self.each) / rounds,
+            "proposals_per_round": sum(run.proposals for run in self.each) / rounds,
+            "literal_draws_per_round": sum(run.literal_draws for run in self.each) / rounds,
+            "settings": self.settings,
+        }
+
+
+def simulate_many(
+    instance: Instance,
+    *,
+    runs: int = 100,
+    seed: int = 0,
+    jobs: int = 1,
+    max_results: int = 10**6,
+    target: Any = None,
+    progress: Callable[[Run], None] | None = None,
+    rules: Rules | None = None,
+    **choices: Any,
+) -> Summary:
+    """Simulate an instance many times; the figures do not depend on ``jobs``.
+
+    Parameters
+    ----------
+    instance : Instance
+    runs : int
+    seed : int
+        Run i uses the i-th child of ``SeedSequence(seed)``.
+    jobs : int
+        Runs at a time, in threads (the compiled loop leaves Python free); -1 for all cores.
+    max_results : int
+        Cap of each run.
+    target : (K,) weights, optional
+        For the sampling rule ``oracle``.
+    progress : callable, optional
+        Called with each run when it ends.
+    rules : Rules, optional
+        Or its fields by keyword.
+    **choices
+        Fields of `Rules`.
+    """
+    from joblib import Parallel, delayed
+
+    for what, value, least in (("runs", runs, 1), ("seed", seed, 0), ("jobs", jobs, -1)):
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if not whole or value < least or (what == "jobs" and value == 0):
+            raise InputError(f"{what} must be a whole number of at least {max(least, 0)}, got {value!r}")
+    chosen = read_rules(rules, choices)
+    environment = environment_of(instance)
+
+    def one(child: np.random.SeedSequence | int, cap: int) -> Run:
+        return simulate(
+            instance.problem, environment, rng=child, max_results=cap, target=target, rules=chosen
+        )
+
+    def reported(child: np.random.SeedSequence) -> Run:
+        run = one(child, max_results)
+        if progress is not None:
+            progress(run)
+        return run
+
+    truth = instance.pareto_set
+    one(0, 2)  # compiles, or loads what was compiled: not part of the time measured
+    begin = perf_counter()
+    children = np.random.SeedSequence(seed).spawn(runs)
+    each = Parallel(n_jobs=jobs, backend="threading")(delayed(reported)(c) for c in children)
+    seconds = perf_counter() - begin
+    settings = {
+        "instance": instance.name,
+        "params": dict(instance.params),
+        "rules": chosen.to_dict(),
+        "runs": runs,
+        "seed": seed,
+        "max_samples": max_results,
+        "version": __version__,
+    }
+    return Summary(tuple(each), truth, seconds, settings)

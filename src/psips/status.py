@@ -1,0 +1,127 @@
+"""A session's state for people to read: estimates, candidate set, distance to stopping."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psips.engine import Engine
+from psips.kernels.model import Floats
+from psips.kernels.round import LOG_BUDGET, LOG_HIT, NEVER
+from psips.problem import Problem
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Status:
+    """What a session knows, in the user's orientation.
+
+    Parameters
+    ----------
+    results : int
+        Results told.
+    stopped : bool
+        Whether the stopping rule holds.
+    candidate_set : tuple of str
+        Pareto set of the estimates.
+    arms : DataFrame
+        By arm: ``pulls``, ``pending`` (asked and not yet told), and for each objective
+        ``"... estimate"`` and ``"... se"``, its standard error. Without features an arm
+        that was never measured has neither (NaN).
+    answers : DataFrame
+        By answer: estimates, standard errors, ``candidate``, and ``also``, the other names
+        of an answer that has several.
+    evidence : dict
+        The stopping rule draws from the posterior until a draw disagrees with the candidate
+        set, and stops if none of the first M does. ``log_hit`` is the logarithm of the index
+        of the draw that disagreed (None if none did), ``log_budget`` that of M, and
+        ``fraction`` their ratio: 0 at the start, 1 at the stop, noisy in between.
+    """
+
+    results: int
+    stopped: bool
+    candidate_set: tuple[str, ...]
+    arms: pd.DataFrame
+    answers: pd.DataFrame
+    evidence: dict[str, float | None]
+
+    def __str__(self) -> str:
+        found = ", ".join(self.candidate_set) or "none yet"
+        if self.stopped:
+            head = f"stopped after {self.results} results\nPareto set: {found}"
+        else:
+            fraction = self.evidence["fraction"] or 0.0
+            head = (
+                f"open after {self.results} results, {fraction:.0%} of the way to the stop\n"
+                f"candidate set: {found}"
+            )
+        table = self.arms.to_string(max_rows=30, float_format=lambda x: f"{x:.4g}")
+        return f"{head}\n\n{table}"
+
+    def __repr__(self) -> str:
+        state = "stopped" if self.stopped else "open"
+        return f"Status({state}, {self.results} results, candidate set {self.candidate_set})"
+
+
+def status_of(problem: Problem, engine: Engine, candidate_set: tuple[str, ...]) -> Status:
+    """Read the state of a run."""
+    import pandas as pd
+
+    arms = {
+        "pulls": engine.belief.N.astype(np.int64),
+        "pending": engine.learner.pending.astype(np.int64),
+        **_estimates(problem, engine, engine.model.A),
+    }
+    answers = {
+        **_estimates(problem, engine, engine.model.Z),
+        "candidate": np.isin(np.array(problem.answers), candidate_set),
+        "also": [", ".join(problem.aliases[answer][1:]) for answer in problem.answers],
+    }
+    return Status(
+        results=int(engine.belief.count[0]),
+        stopped=engine.stopped,
+        candidate_set=candidate_set,
+        arms=pd.DataFrame(arms, index=pd.Index(problem.arms, name="arm")),
+        answers=pd.DataFrame(answers, index=pd.Index(problem.answers, name="answer")),
+        evidence=_evidence(engine),
+    )
+
+
+def _estimates(problem: Problem, engine: Engine, features: Floats) -> dict[str, Any]:
+    """Posterior mean and standard deviation of each row, by objective."""
+    belief = engine.belief
+    variances = np.diag(problem.covariance)
+    if problem.unstructured:
+        pulled = belief.N > 0
+        means = np.where(pulled[:, None], belief.theta, np.nan)
+        widths = np.full(problem.K, np.nan)
+        widths[pulled] = 1.0 / belief.N[pulled]
+    else:
+        means = features @ belief.theta
+        widths = ((features @ belief.F) ** 2).sum(axis=1)  # z^T V^-1 z, V^-1 = F F^T
+    means = problem.outward(means)
+    columns: dict[str, Any] = {}
+    for c, objective in enumerate(problem.objectives):
+        columns[f"{objective} estimate"] = means[:, c]
+        columns[f"{objective} se"] = np.sqrt(widths * variances[c])
+    return columns
+
+
+def _evidence(engine: Engine) -> dict[str, float | None]:
+    hit, budget = float(engine.outcome[LOG_HIT]), float(engine.outcome[LOG_BUDGET])
+    if engine.stopped:
+        fraction = 1.0
+    elif engine.options.stopping == NEVER or budget <= 0.0:
+        fraction = 0.0
+    else:
+        fraction = min(1.0, max(0.0, hit / budget))
+    return {
+        "log_hit": hit if math.isfinite(hit) else None,
+        "log_budget": budget,
+        "fraction": fraction,
+    }
