@@ -51,7 +51,7 @@ def test_documented_example(documented: Path) -> None:
     assert file.problem.directions == ("max", "min")
     assert file.problem.covariance.tolist() == [[1.0, 0.0], [0.0, 0.25]]
     assert (file.delta, file.seed) == (0.05, 7)
-    assert file.rules == {"sampling": "posterior", "tracking": True}
+    assert file.rules == {"sampling": "posterior", "tracking": "mixture"}
     assert file.instance.pareto_set == ("A", "B", "D")
 
 

@@ -1,4 +1,4 @@
-"""psips: which options are Pareto-optimal, from noisy measurements, with a stated confidence."""
+"""Which options are Pareto-optimal, from noisy measurements, with a stated confidence."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from psips import environments
+    from psips import environments, instances
     from psips.errors import InputError
-    from psips.instances import Instance, instance, instances, load
+    from psips.instances import Instance, instance, load
     from psips.problem import Ball, Box, Problem
     from psips.rules import Rules
     from psips.session import Session
@@ -46,7 +46,6 @@ _HOMES = {
     "Session": "psips.session",
     "Summary": "psips.simulation",
     "instance": "psips.instances",
-    "instances": "psips.instances",
     "load": "psips.instances",
     "simulate": "psips.simulation",
     "simulate_many": "psips.simulation",
@@ -54,8 +53,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "environments":
-        return import_module("psips.environments")
+    if name in ("environments", "instances"):  # modules
+        return import_module(f"psips.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'psips' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

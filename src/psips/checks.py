@@ -244,7 +244,7 @@ def fit(what: str, given: Nested, shape: tuple[int, ...]) -> Floats:
         raise InputError(
             f"{what} must be one number or an array of shape {wanted}, got shape {array.shape}"
         )
-    return np.ascontiguousarray(np.broadcast_to(array, shape))
+    return np.broadcast_to(array, shape).copy()  # a view could not be written to
 
 
 def frozen(array: Floats) -> Floats:

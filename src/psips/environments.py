@@ -178,7 +178,9 @@ class ResamplingEnvironment(Environment):
         self._counts = np.bincount(read.arms, minlength=problem.K)
         for arm, count in zip(problem.arms, self._counts, strict=True):
             if count == 0:
-                raise InputError(f"the results have no row for arm {arm!r}: every arm needs one")
+                raise InputError(
+                    f"the results have no row for arm {arm!r}: every arm needs one"
+                )
         order = np.argsort(read.arms, kind="stable")
         self._rows = frozen(np.ascontiguousarray(read.values[order], dtype=np.float64))
         self._starts = np.concatenate(([0], np.cumsum(self._counts))).astype(np.int64)
@@ -235,11 +237,16 @@ def _read_truth(
         columns = [str(name) for name in given.columns]
         check_keys(f"{kind} in {what}", index, rows)
         check_keys(f"objective in {what}", columns, problem.objectives)
-        for label, names, known in ((kind, index, rows), ("objective", columns, problem.objectives)):
+        for label, names, known in (
+            (kind, index, rows),
+            ("objective", columns, problem.objectives),
+        ):
             for name in known:
                 if names.count(name) != 1:
                     raise InputError(f"{what} must have one entry for {label} {name!r}")
-        places = np.ix_([index.index(r) for r in rows], [columns.index(o) for o in problem.objectives])
+        places = np.ix_(
+            [index.index(r) for r in rows], [columns.index(o) for o in problem.objectives]
+        )
         given = given.to_numpy()[places]
     try:
         truth = np.array(given, dtype=np.float64, order="C")

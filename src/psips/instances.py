@@ -102,9 +102,9 @@ class Instance:
     @cached_property
     def pareto_set(self) -> tuple[str, ...]:
         """Names of the answers that are Pareto-optimal."""
-        from psips.kernels.pareto import pareto_set  # compiled: import where it is used
+        from psips.kernels.pareto import pareto_mask  # compiled: import where it is used
 
-        mask = pareto_set(self.problem.inward(self.means))
+        mask = pareto_mask(self.problem.inward(self.means))
         return tuple(self.problem.answers[i] for i in np.flatnonzero(mask))
 
 

@@ -26,7 +26,10 @@ KEYS = (
 OBJECTIVE_KEYS = ("name", "direction", "variance")
 SET_KEYS = ("ball", "low", "high")
 WORDS = {str: "a string", int: "a whole number", float: "a number", dict: "a table"}
-RULE_KEYS = ("sampling", "stopping", "calibration", "draws", "tracking", "eta", "alpha")
+RULE_KEYS = (
+    *("sampling", "stopping", "calibration", "draws", "tracking"),
+    *("eta", "alpha", "kappa"),
+)
 
 T = TypeVar("T")
 

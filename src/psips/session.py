@@ -10,6 +10,7 @@ import numpy as np
 
 from psips.engine import Engine
 from psips.errors import InputError, check_keys
+from psips.kernels.model import Floats
 from psips.measurements import is_frame, read_results, read_values
 from psips.problem import Problem
 from psips.rules import Rules
@@ -219,16 +220,19 @@ def read_rules(rules: Rules | None, choices: Mapping[str, Any]) -> Rules:
     return rules
 
 
-def _read_target(problem: Problem, given: Any) -> Any:
+def _read_target(problem: Problem, given: Any) -> Floats:
     """Read the oracle's weights: a distribution over the arms."""
     if isinstance(given, Mapping):
         check_keys("arm", (str(arm) for arm in given), problem.arms)
         named = {str(arm): weight for arm, weight in given.items()}
         given = [named.get(arm, 0.0) for arm in problem.arms]
-    weights = np.array(given, dtype=np.float64)
+    try:
+        weights = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"the target must be one weight per arm, got {given!r}") from None
     if weights.shape != (problem.K,):
         raise InputError(
-            f"the target must have one weight per arm, shape {(problem.K,)}, got {weights.shape}"
+            f"the target must have one weight per arm, {problem.K} in all, got {weights.shape}"
         )
     if not (np.all(weights >= 0) and abs(weights.sum() - 1) < 1e-6):
         raise InputError("the target must be weights of at least 0 that sum to 1")

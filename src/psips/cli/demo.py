@@ -19,7 +19,7 @@ CAP = 500_000  # samples of a trial
 
 def demo(
     delta: Annotated[float, typer.Option(help="Accepted probability of a wrong answer.")] = 0.1,
-    seed: Annotated[int, typer.Option(help="Of the random numbers: another trial.")] = 1,
+    seed: Annotated[int, typer.Option(help="Of the random numbers: another trial.")] = 2,
 ) -> None:
     """Find the Pareto-optimal COVID-19 boosters in a simulation of the COV-BOOST trial."""
     from psips.instances import instance
@@ -52,7 +52,9 @@ def demo(
         uniform = Rules(delta=delta, sampling="round-robin")
         _, plain = trial("uniform sampling", uniform)
     _show(made, session, run, plain)
-    output().print(f"{perf_counter() - begin:.1f} s in all; another trial: psips demo --seed {seed + 1}")
+    output().print(
+        f"{perf_counter() - begin:.1f} s in all; another trial: psips demo --seed {seed + 1}"
+    )
 
 
 def _show(made: Instance, session: Session, run: Run, plain: Run) -> None:
@@ -71,7 +73,9 @@ def _show(made: Instance, session: Session, run: Run, plain: Run) -> None:
     table.add_column("found")
     table.add_column("truth")
     for arm, row in status.arms.iterrows():
-        cells = [f"{row[f'{o} estimate']:.2f} ± {row[f'{o} se']:.2f}" for o in problem.objectives]
+        cells = [
+            f"{row[f'{o} estimate']:.2f} ± {row[f'{o} se']:.2f}" for o in problem.objectives
+        ]
         found = "optimal" if arm in run.candidate_set else ""
         truth = "optimal" if arm in made.pareto_set else ""
         style = "bold green" if found and truth else "bold" if found or truth else None

@@ -15,7 +15,7 @@ PIPE_WIDTH = 120  # columns of a table that no terminal limits
 class Line(Protocol):
     """A line that can be rewritten."""
 
-    def __call__(self, text: str) -> None:
+    def __call__(self, text: str, /) -> None:
         """Show a text."""
 
 
@@ -37,7 +37,7 @@ def progress_line(text: str) -> Iterator[Line]:
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield lambda text: None
+        yield lambda _: None
         return
     with console.status(escape(text)) as status:
         yield lambda text: status.update(escape(text))
@@ -52,7 +52,7 @@ def progress_bar(text: str, total: int) -> Iterator[Line]:
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield lambda text: None
+        yield lambda _: None
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Remaining())
     with Progress(*columns, console=console, transient=True) as progress:
@@ -61,7 +61,7 @@ def progress_bar(text: str, total: int) -> Iterator[Line]:
 
 
 def number(value: float) -> str:
-    """A count or a mean of counts with separators.
+    """Write a count, or a mean of counts, with separators.
 
     Examples
     --------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -54,9 +53,7 @@ def simulate(
     max_complexity: Annotated[
         Number, typer.Option(help="Largest hardness H of a random instance.")
     ] = None,
-    instance_seed: Annotated[
-        Count, typer.Option(help="Which random instance to take.")
-    ] = None,
+    instance_seed: Annotated[Count, typer.Option(help="Which random instance to take.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Simulate an instance: how many samples it takes and how often the answer is wrong."""
@@ -89,10 +86,13 @@ def _run(
     max_samples: int,
     jobs: int,
 ) -> Summary:
+    from psips.errors import InputError
     from psips.instances import BUILDERS, load
     from psips.problem_file import read_problem_file
     from psips.rules import Rules
 
+    if max_samples < 1:
+        raise InputError(f"--max-samples must be at least 1, got {max_samples}")
     made = load(name, **params)
     if name not in BUILDERS:  # what the file says holds unless the command line says otherwise
         file = read_problem_file(name)
@@ -149,7 +149,9 @@ def _show(summary: Summary) -> None:
     table.add_column()
     table.add_column()
     table.add_row("stopped", f"{summary.stopped} of {summary.runs} runs")
-    table.add_row("errors", f"{summary.errors} (95% interval of the chance {low:.3f} to {high:.3f})")
+    table.add_row(
+        "errors", f"{summary.errors} (95% interval of the chance {low:.3f} to {high:.3f})"
+    )
     spread = f"median {number(figures['median_samples'])}, sd {number(figures['sd_samples'])}"
     table.add_row("mean samples", f"{number(figures['mean_samples'])} ({spread})")
     table.add_row("time a round", f"{figures['us_per_round']:.1f} us")

@@ -52,7 +52,13 @@ def empty_belief(model: Model) -> Belief:
 def refactor(V: Floats, F: Floats) -> None:
     """Set ``F`` to a factor of ``V^-1`` from scratch: L^-T with V = L L^T."""
     h = V.shape[0]
-    L = np.linalg.cholesky(V)
+    L = np.empty((h, h))
+    for i in range(h):
+        for j in range(i + 1):
+            total = V[i, j]
+            for k in range(j):
+                total -= L[i, k] * L[j, k]
+            L[i, j] = math.sqrt(total) if i == j else total / L[j, j]
     for j in range(h):  # column j of L^-1 is row j of L^-T
         for i in range(h):
             if i < j:
@@ -67,7 +73,14 @@ def refactor(V: Floats, F: Floats) -> None:
 @kernel
 def learn(model: Model, belief: Belief, arm: int, x: Floats) -> None:
     """Take in one result ``x`` (d,) of ``arm``."""
-    N, B, theta, V, F, count = belief
+    N, B, theta, V, F, count = (
+        belief.N,
+        belief.B,
+        belief.theta,
+        belief.V,
+        belief.F,
+        belief.count,
+    )
     N[arm] += 1.0
     count[0] += 1
     if model.unstructured:
@@ -76,12 +89,12 @@ def learn(model: Model, belief: Belief, arm: int, x: Floats) -> None:
             theta[arm, c] = B[arm, c] / N[arm]
         return
     h, d = model.h, model.d
-    a = model.A[arm]
+    A = model.A
     for i in range(h):
         for j in range(h):
-            V[i, j] += a[i] * a[j]
+            V[i, j] += A[arm, i] * A[arm, j]
         for c in range(d):
-            B[i, c] += a[i] * x[c]
+            B[i, c] += A[arm, i] * x[c]
     count[1] += 1
     if count[1] >= REFACTOR_EVERY:
         count[1] = 0
@@ -92,7 +105,7 @@ def learn(model: Model, belief: Belief, arm: int, x: Floats) -> None:
         q = 0.0
         for j in range(h):
             for i in range(h):
-                u[j] += F[i, j] * a[i]
+                u[j] += F[i, j] * A[arm, i]
             q += u[j] * u[j]
         if q > 0.0:
             g = (1.0 - 1.0 / math.sqrt(1.0 + q)) / q

@@ -10,6 +10,7 @@ u_k = V^-1 (z - x_k) (x) Sigma e_{c_k}.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -47,7 +48,8 @@ def inner(metric: Metric, z: int, x: int, y: int) -> float:
 def nonnegative(G: Floats, b: Floats, m: int, y: Floats) -> None:
     """Solve min_{y >= 0} y'Gy/2 - b.y for the leading m x m block (active set on G)."""
     free = np.zeros(m, np.bool_)
-    y[:m] = 0.0
+    for k in range(m):
+        y[k] = 0.0
     largest = 0.0
     for k in range(m):
         largest = max(largest, abs(b[k]))
@@ -85,7 +87,7 @@ def nonnegative(G: Floats, b: Floats, m: int, y: Floats) -> None:
                         if total <= 1e-13 * G[index[i], index[i]]:
                             singular = True
                             break
-                        C[i, i] = np.sqrt(total)
+                        C[i, i] = math.sqrt(total)
                     else:
                         C[i, j] = total / C[j, j]
                 if singular:
@@ -133,6 +135,23 @@ def nonnegative(G: Floats, b: Floats, m: int, y: Floats) -> None:
 
 
 @part
+def _project_many(metric: Metric, z: int, m: int, xs: Ints, cs: Ints, y: Floats) -> float:
+    mu, Sigma = metric.mu, metric.Sigma
+    G = np.empty((m, m))
+    rhs = np.empty(m)
+    for k in range(m):
+        rhs[k] = mu[xs[k], cs[k]] - mu[z, cs[k]]
+        for j in range(k + 1):
+            G[k, j] = inner(metric, z, xs[k], xs[j]) * Sigma[cs[k], cs[j]]
+            G[j, k] = G[k, j]
+    nonnegative(G, rhs, m, y)
+    square = 0.0
+    for k in range(m):
+        square += rhs[k] * y[k]
+    return max(square, 0.0)
+
+
+@part
 def project(metric: Metric, z: int, m: int, xs: Ints, cs: Ints, y: Floats) -> float:
     """Squared distance to the piece (z; xs[:m], cs[:m]); its multipliers go to ``y``."""
     mu, Sigma = metric.mu, metric.Sigma
@@ -143,33 +162,26 @@ def project(metric: Metric, z: int, m: int, xs: Ints, cs: Ints, y: Floats) -> fl
             return 0.0
         y[0] = gap / (inner(metric, z, xs[0], xs[0]) * Sigma[cs[0], cs[0]])
         return gap * y[0]
-    G = np.empty((m, m))
-    b = np.empty(m)
-    for k in range(m):
-        b[k] = mu[xs[k], cs[k]] - mu[z, cs[k]]
-        for j in range(k + 1):
-            G[k, j] = inner(metric, z, xs[k], xs[j]) * Sigma[cs[k], cs[j]]
-            G[j, k] = G[k, j]
-    nonnegative(G, b, m, y)
-    square = 0.0
-    for k in range(m):
-        square += b[k] * y[k]
-    return max(square, 0.0)
-
-
-@part
-def spread(metric: Metric, z: int, m: int, xs: Ints, cs: Ints, y: Floats) -> float:
-    """y'Gy: the variance of sum_k y_k (z - x_k)(c_k) under the posterior."""
-    Sigma = metric.Sigma
-    total = 0.0
-    for k in range(m):
-        if y[k] > 0.0:
-            total += y[k] * y[k] * inner(metric, z, xs[k], xs[k]) * Sigma[cs[k], cs[k]]
-            for j in range(k):
-                if y[j] > 0.0 and Sigma[cs[k], cs[j]] != 0.0:
-                    G = inner(metric, z, xs[k], xs[j]) * Sigma[cs[k], cs[j]]
-                    total += 2.0 * y[k] * y[j] * G
-    return total
+    if m == 2:
+        first = mu[xs[0], cs[0]] - mu[z, cs[0]]
+        second = mu[xs[1], cs[1]] - mu[z, cs[1]]
+        a = inner(metric, z, xs[0], xs[0]) * Sigma[cs[0], cs[0]]
+        b = inner(metric, z, xs[0], xs[1]) * Sigma[cs[0], cs[1]]
+        c = inner(metric, z, xs[1], xs[1]) * Sigma[cs[1], cs[1]]
+        determinant = a * c - b * b
+        y[0] = c * first - b * second
+        y[1] = a * second - b * first
+        if y[0] > 0.0 and y[1] > 0.0 and determinant > 1e-12 * a * c:
+            y[0] /= determinant
+            y[1] /= determinant
+        else:  # one constraint is enough
+            y[0] = max(first, 0.0) / a
+            y[1] = 0.0
+            if second > b * y[0]:
+                y[0] = 0.0
+                y[1] = max(second, 0.0) / c
+        return first * y[0] + second * y[1]
+    return _project_many(metric, z, m, xs, cs, y)
 
 
 @part
@@ -188,10 +200,12 @@ def move(metric: Metric, z: int, m: int, xs: Ints, cs: Ints, y: Floats, shift: F
             shift[z, cs[k]] += y[k] * metric.inverse[z]
             shift[xs[k], cs[k]] -= y[k] * metric.inverse[xs[k]]
         return
-    shift[:] = 0.0
     W = metric.W
+    for i in range(W.shape[1]):
+        for c in range(shift.shape[1]):
+            shift[i, c] = 0.0
     for k in range(m):
-        if y[k] > 0.0:
+        if y[k] != 0.0:
             for i in range(W.shape[1]):
                 shift[i, cs[k]] += y[k] * (W[z, i] - W[xs[k], i])
 
@@ -248,7 +262,7 @@ def still_dominating(
         moved(metric, x, shift, False, at_x)
         lead = np.inf
         for c in range(d):
-            lead = min(lead, (at_x[c] - at_z[c]) / np.sqrt(metric.Sigma[c, c]))
+            lead = min(lead, (at_x[c] - at_z[c]) / math.sqrt(metric.Sigma[c, c]))
             if lead <= 0.0:
                 break
         if lead > most:

@@ -14,9 +14,9 @@ some x in S still dominates z at the nearest point, branch on the objective in w
 above x. Any cut through the tree is a cover.
 
 The structure is kept between rounds and its numbers are refreshed: a record stays valid,
-if a little loose, whatever theta becomes. Pieces with less than e^-40 of the largest one's
+if a little loose, whatever theta becomes. Pieces with less than e^-34 of the largest one's
 mass are left out when the cover is built, and it is built anew before that margin can have
-shrunk to 30: precision only grows, so no distance shrinks by more than theta moves.
+shrunk to e^-25: precision only grows, so no distance shrinks by more than theta moves.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from psips.kernels.front import (
     RECORDS,
     REJECTED,
     Front,
+    copy_rows,
     elect,
     find_change,
     image,
@@ -47,8 +48,8 @@ from psips.kernels.front import (
 from psips.kernels.jit import kernel, part
 from psips.kernels.model import Floats, Ints, Model
 
-NATS = 40.0  # pieces with less than e^-NATS of the largest piece's mass are left out
-MARGIN = 30.0  # what must remain of NATS while the cover is used
+NATS = 34.0  # pieces with less than e^-NATS of the largest piece's mass are left out
+MARGIN = 25.0  # what must remain of NATS while the cover is used
 REFINE = 4.0  # nodes within e^-REFINE of the largest are split until they touch Alt
 DEPTH = 12  # constraints a record can hold
 
@@ -114,70 +115,119 @@ def displacement(
 
 
 @part
-def _gamma(metric: Metric, diagonal: bool, z: int, m: int, terms: Ints, y: Floats, G: Floats) -> None:
-    """Covariance of the groups' forms into ``G`` (lower triangle)."""
-    for k in range(m):
-        g = terms[k, 2]
-        for j in range(k + 1):
-            f = terms[j, 2]
-            if diagonal and g != f:
-                continue
-            shared = inner(metric, z, terms[k, 0], terms[j, 0])
-            value = y[k] * y[j] * shared * metric.Sigma[terms[k, 1], terms[j, 1]]
-            if g == f:
-                G[g, g] += value if j == k else 2.0 * value
-            elif g > f:
-                G[g, f] += value
-            else:
-                G[f, g] += value
-
-
-@part
 def measure(
-    metric: Metric,
+    first: int,
+    last: int,
     diagonal: bool,
-    z: int,
-    m: int,
-    groups: int,
+    shape: Ints,
     terms: Ints,
     y: Floats,
+    mu: Floats,
+    inverse: Floats,
+    W: Floats,
+    Sigma: Floats,
     gap: Floats,
     L: Floats,
     b: Floats,
+    r: Floats,
 ) -> float:
-    """Refresh gap, L and b of a record; return its distance, or -1 if its groups clash."""
-    mu = metric.mu
-    for g in range(groups):
-        gap[g] = 0.0
-        for f in range(g + 1):
-            L[g, f] = 0.0
-    for k in range(m):
-        c = terms[k, 1]
-        gap[terms[k, 2]] += y[k] * (mu[terms[k, 0], c] - mu[z, c])
-    _gamma(metric, diagonal, z, m, terms, y, L)
-    square = 0.0
-    for g in range(groups):
-        rest = gap[g]
-        if diagonal:
-            L[g, g] = math.sqrt(L[g, g])
-        else:
+    """Refresh gap, L, b and r of records ``first`` to ``last``; return the smallest r.
+
+    A record whose groups clash (a positive entry off the diagonal) gets r = -1.
+    """
+    unstructured = W.shape[0] == 0
+    nearest = np.inf
+    for record in range(first, last):
+        z, m, groups = shape[record, 0], shape[record, 1], shape[record, 2]
+        for g in range(groups):
+            gap[record, g] = 0.0
             for f in range(g + 1):
-                total = L[g, f]
-                for k in range(f):
-                    total -= L[g, k] * L[f, k]
-                if f < g:
-                    if total > 1e-12 * L[g, g]:
-                        return -1.0
-                    L[g, f] = min(total, 0.0) / L[f, f]
-                elif total <= 1e-12 * L[g, g]:
-                    return -1.0
+                L[record, g, f] = 0.0
+        for k in range(m):
+            x, c, g = terms[record, k, 0], terms[record, k, 1], terms[record, k, 2]
+            weight = y[record, k]
+            gap[record, g] += weight * (mu[x, c] - mu[z, c])
+            for j in range(k + 1):
+                v, e, f = terms[record, j, 0], terms[record, j, 1], terms[record, j, 2]
+                if diagonal and g != f:
+                    continue
+                if unstructured:
+                    shared = inverse[z]
+                    if v == x:
+                        shared += inverse[x]
                 else:
-                    L[g, g] = math.sqrt(total)
+                    shared = 0.0
+                    for i in range(W.shape[1]):
+                        shared += (W[z, i] - W[x, i]) * (W[z, i] - W[v, i])
+                shared *= weight * y[record, j] * Sigma[c, e]
+                if g == f:
+                    L[record, g, g] += shared if j == k else 2.0 * shared
+                elif g > f:
+                    L[record, g, f] += shared
+                else:
+                    L[record, f, g] += shared
+        square = 0.0
+        for g in range(groups):
+            rest = gap[record, g]
+            if diagonal:
+                L[record, g, g] = math.sqrt(L[record, g, g])
+            else:
+                scale = 1e-12 * L[record, g, g]
+                for f in range(g + 1):
+                    total = L[record, g, f]
+                    for k in range(f):
+                        total -= L[record, g, k] * L[record, f, k]
+                    if f < g:
+                        if total > scale:
+                            square = -np.inf
+                        L[record, g, f] = min(total, 0.0) / L[record, f, f]
+                        rest -= L[record, g, f] * b[record, f]
+                    else:
+                        if total <= scale:
+                            square = -np.inf
+                        L[record, g, g] = math.sqrt(max(total, scale))
+            b[record, g] = rest / L[record, g, g]
+            square += max(b[record, g], 0.0) ** 2
+        r[record] = math.sqrt(square) if square >= 0.0 else -1.0
+        nearest = min(nearest, r[record])
+    return nearest
+
+
+@part
+def _group(
+    metric: Metric, diagonal: bool, z: int, kept: int, terms: Ints, y: Floats
+) -> int:
+    """One group an objective, then merge groups that pull the same way; return how many."""
+    groups = 0
+    for k in range(kept):
+        terms[k, 2] = groups
+        for j in range(k):
+            if terms[j, 1] == terms[k, 1]:
+                terms[k, 2] = terms[j, 2]
+        if terms[k, 2] == groups:
+            groups += 1
+    while not diagonal:
+        G = np.zeros((groups, groups))
+        for k in range(kept):
+            for j in range(kept):
+                shared = inner(metric, z, terms[k, 0], terms[j, 0])
+                shared *= y[k] * y[j] * metric.Sigma[terms[k, 1], terms[j, 1]]
+                G[terms[k, 2], terms[j, 2]] += shared
+        clash = -1
+        for g in range(groups):
             for f in range(g):
-                rest -= L[g, f] * b[f]
-        b[g] = rest / L[g, g]
-        square += max(b[g], 0.0) ** 2
-    return math.sqrt(square)
+                if clash < 0 and G[g, f] > 0.0:
+                    clash = g
+                    for k in range(kept):
+                        if terms[k, 2] == g:
+                            terms[k, 2] = f
+        if clash < 0:
+            break
+        groups -= 1
+        for k in range(kept):
+            if terms[k, 2] > clash:
+                terms[k, 2] -= 1
+    return groups
 
 
 @part
@@ -210,46 +260,35 @@ def _store(
         terms[0, 1] = cs[0]
         weight[0] = 1.0
         kept = 1
-    # one group an objective, then merge groups that pull the same way
-    groups = 0
-    for k in range(kept):
-        terms[k, 2] = groups
-        for j in range(k):
-            if terms[j, 1] == terms[k, 1]:
-                terms[k, 2] = terms[j, 2]
-        if terms[k, 2] == groups:
-            groups += 1
-    if not diagonal:
-        G = np.empty((groups, groups))
-        while True:
-            G[:] = 0.0
-            _gamma(metric, diagonal, z, kept, terms, weight, G)
-            clash = -1
-            for g in range(groups):
-                for f in range(g):
-                    if clash < 0 and G[g, f] > 0.0:
-                        clash = g
-                        for k in range(kept):
-                            if terms[k, 2] == g:
-                                terms[k, 2] = f
-            if clash < 0:
-                break
-            groups -= 1
-            for k in range(kept):
-                if terms[k, 2] > clash:
-                    terms[k, 2] -= 1
-    gap, L, b = cover.gap[r], cover.L[r], cover.b[r]
-    distance = measure(metric, diagonal, z, kept, groups, terms, weight, gap, L, b)
-    if distance < 0.0:  # rounding: one group is always valid
-        groups = 1
-        for k in range(kept):
-            terms[k, 2] = 0
-        distance = measure(metric, diagonal, z, kept, groups, terms, weight, gap, L, b)
     cover.shape[r, ANSWER] = z
     cover.shape[r, CONSTRAINTS] = kept
-    cover.shape[r, GROUPS] = groups
-    cover.r[r] = distance
+    cover.shape[r, GROUPS] = _group(metric, diagonal, z, kept, terms, weight)
+    if _measure(metric, diagonal, cover, r, r + 1) < 0.0:  # one group is always valid
+        cover.shape[r, GROUPS] = 1
+        for k in range(kept):
+            terms[k, 2] = 0
+        _measure(metric, diagonal, cover, r, r + 1)
     size[RECORDS] = r + 1
+
+
+@part
+def _measure(metric: Metric, diagonal: bool, cover: Cover, first: int, last: int) -> float:
+    return measure(
+        first,
+        last,
+        diagonal,
+        cover.shape,
+        cover.terms,
+        cover.y,
+        metric.mu,
+        metric.inverse,
+        metric.W,
+        metric.Sigma,
+        cover.gap,
+        cover.L,
+        cover.b,
+        cover.r,
+    )
 
 
 @part
@@ -334,11 +373,12 @@ def build(model: Model, belief: Belief, front: Front, cover: Cover, spare: float
         model.unstructured, belief.N, belief.theta, model.Z, front.mu, front.inverse
     )
     elect(front.mu, front.inside, front.members, front.live, front.keeper, size)
-    cover.theta[:] = belief.theta
+    copy_rows(belief.theta, cover.theta)
     if model.unstructured:
-        cover.N[:] = belief.N
+        for a in range(model.K):
+            cover.N[a] = belief.N[a]
     else:
-        cover.V[:] = belief.V
+        copy_rows(belief.V, cover.V)
         for a in range(model.n):
             image(model.Z, belief.F, a, front.W)
     size[RECORDS] = 0
@@ -353,7 +393,9 @@ def build(model: Model, belief: Belief, front: Front, cover: Cover, spare: float
 
     # pairs: "i below j" is j above i in every objective
     xs = np.empty(d, np.int64)
-    cs = np.arange(d)
+    cs = np.empty(d, np.int64)
+    for c in range(d):
+        cs[c] = c
     y = np.empty(d)
     for i in members:
         for j in members:
@@ -364,7 +406,8 @@ def build(model: Model, belief: Belief, front: Front, cover: Cover, spare: float
                     lead = max(lead, ahead / math.sqrt(model.Sigma[c, c]))
                 floor = lead * lead / inner(metric, j, i, i)
                 if floor <= nearest + 2.0 * NATS * spare:
-                    xs[:] = i
+                    for c in range(d):
+                        xs[c] = i
                     square = project(metric, j, d, xs, cs, y)
                     nearest = min(nearest, square)
                     if d <= DEPTH:
@@ -372,21 +415,24 @@ def build(model: Model, belief: Belief, front: Front, cover: Cover, spare: float
                     else:
                         size[COVERED] = 0
 
-    # escapes, nearest first
-    distance = np.full(n, np.inf)
+    # escapes, the nearest first: it tells what else can matter
+    distance = np.empty(n)
+    first, closest = -1, np.inf
     for i in range(size[LIVE]):
         z = front.live[i]
         front.keeper[z], distance[z] = find_keeper(metric, z, members)
+        if distance[z] < closest:
+            first, closest = z, distance[z]
     shift = np.zeros((model.h, d))
-    order = np.argsort(distance)
-    for i in range(size[LIVE]):
-        z = order[i]
-        if size[COVERED] == 0 or distance[z] ** 2 > nearest + 2.0 * NATS * spare:
-            break
-        keeper = front.keeper[z]
-        nearest = _split(
-            metric, model.diagonal, cover, size, z, keeper, members, nearest, spare, shift
-        )
+    for i in range(-1, size[LIVE]):
+        z = first if i < 0 else front.live[i]
+        if z < 0 or (i >= 0 and z == first):
+            continue
+        if size[COVERED] == 1 and distance[z] ** 2 <= nearest + 2.0 * NATS * spare:
+            keeper = front.keeper[z]
+            nearest = _split(
+                metric, model.diagonal, cover, size, z, keeper, members, nearest, spare, shift
+            )
 
     limit = math.sqrt(nearest + 2.0 * NATS * spare)
     front.reach[0] = math.sqrt(nearest)
@@ -423,23 +469,8 @@ def refresh(model: Model, belief: Belief, front: Front, cover: Cover, piece: Int
     moved = displacement(model.P, belief.theta, cover.theta, cover.N, cover.V)
     left_out = front.reach[1] - moved
     metric = metric_of(model, front)
-    nearest = np.inf
-    for k in range(size[RECORDS]):
-        z, m, groups = cover.shape[k, 0], cover.shape[k, 1], cover.shape[k, 2]
-        cover.r[k] = measure(
-            metric,
-            model.diagonal,
-            z,
-            m,
-            groups,
-            cover.terms[k],
-            cover.y[k],
-            cover.gap[k],
-            cover.L[k],
-            cover.b[k],
-        )
-        if cover.r[k] < 0.0:
-            return False
-        nearest = min(nearest, cover.r[k])
+    nearest = _measure(metric, model.diagonal, cover, 0, size[RECORDS])
+    if nearest < 0.0:
+        return False
     front.reach[0] = nearest
     return left_out > 0.0 and left_out**2 > nearest**2 + 2.0 * MARGIN * front.reach[2]

@@ -26,11 +26,12 @@ from psips.kernels.front import (
     RECORDS,
     REJECTED,
     Front,
+    copy_rows,
     find_change,
     image,
     metric_of,
 )
-from psips.kernels.jit import kernel, part
+from psips.kernels.jit import kernel, part, spliced
 from psips.kernels.model import Floats, Ints, Model
 from psips.kernels.pareto import dominates
 from psips.kernels.rng import Stream, log_geometric, log_tail, normal, normal_above, uniform
@@ -72,7 +73,7 @@ def empty_draw(model: Model, capacity: int) -> Draw:
     )
 
 
-@part
+@spliced
 def draw_row(
     stream: Stream, L: Floats, mean: Floats, sd: float, a: int, values: Floats
 ) -> None:
@@ -129,7 +130,7 @@ def draw_theta(
 ) -> None:
     """Draw theta (linear): mean + scale F G L^T, G standard normal."""
     h, d = mean.shape
-    theta[:] = mean
+    copy_rows(mean, theta)
     row = np.empty(d)
     for j in range(h):
         for c in range(d):
@@ -257,39 +258,31 @@ def allowed(model: Model, belief: Belief, front: Front, draw: Draw, scale: float
             draw.drawn,
             int(draw.made[2]),
         )
-        draw.theta[:] = draw.values
+        copy_rows(draw.values, draw.theta)
     return in_theta(model.kind, model.ball, model.low, model.high, draw.theta)
 
 
 @part
-def _keep(
-    k: int, limit: float, values: Floats, r: Floats, shape: Ints, terms: Ints, y: Floats, L: Floats
+def contained(
+    j: int, values: Floats, shape: Ints, terms: Ints, y: Floats, L: Floats, e: Floats
 ) -> bool:
-    """Whether no earlier set of the cover contains the point: L^-1 f >= 0 fails for each."""
-    e = np.empty(L.shape[1])
-    for j in range(k):
-        if r[j] > limit:
-            continue
-        z, groups = shape[j, 0], shape[j, 2]
-        for g in range(groups):
-            e[g] = 0.0
-        for i in range(shape[j, 1]):
-            x, c = terms[j, i, 0], terms[j, i, 1]
-            e[terms[j, i, 2]] += y[j, i] * (values[z, c] - values[x, c])
-        contained = True
-        for g in range(groups):
-            for f in range(g):
-                e[g] -= L[j, g, f] * e[f]
-            e[g] /= L[j, g, g]
-            if e[g] < 0.0:
-                contained = False
-                break
-        if contained:
+    """Whether set ``j`` of the cover contains the point: L^-1 f >= 0."""
+    z, groups = shape[j, 0], shape[j, 2]
+    for g in range(groups):
+        e[g] = 0.0
+    for i in range(shape[j, 1]):
+        x, c = terms[j, i, 0], terms[j, i, 1]
+        e[terms[j, i, 2]] += y[j, i] * (values[z, c] - values[x, c])
+    for g in range(groups):
+        for f in range(g):
+            e[g] -= L[j, g, f] * e[f]
+        e[g] /= L[j, g, g]
+        if e[g] < 0.0:
             return False
     return True
 
 
-@part
+@spliced
 def _push(
     model: Model, belief: Belief, front: Front, cover: Cover, draw: Draw, k: int, scale: float
 ) -> None:
@@ -379,6 +372,89 @@ def weigh(scale: float, limit: float, size: int, cover: Cover, p: Floats) -> tup
     return total, top
 
 
+@spliced
+def _propose(
+    model: Model,
+    belief: Belief,
+    front: Front,
+    cover: Cover,
+    draw: Draw,
+    scale: float,
+    limit: float,
+    pick: float,
+) -> bool:
+    """Draw from a set of the cover; whether the point is kept and in Theta and Alt(S_hat).
+
+    Arms, or answers, come into being when they are first looked at. A point that lies in
+    the piece it was drawn for needs no further look.
+    """
+    size, values, drawn = front.size, draw.values, draw.drawn
+    stream, mean, inverse, L = draw.stream, belief.theta, front.inverse, model.L
+    members = front.members[: size[MEMBERS]]
+    draw.made[2] += 1.0
+    number = int(draw.made[2])
+    k = -1
+    for j in range(size[RECORDS]):
+        if draw.p[j] > 0.0:
+            k = j
+            pick -= draw.p[j]
+            if pick <= 0.0:
+                break
+    z = cover.shape[k, 0]
+    if model.unstructured:
+        draw_rows(stream, L, mean, inverse, scale, members, values, drawn, number)
+        if drawn[z] != number:
+            draw_row(stream, L, mean, scale * math.sqrt(inverse[z]), z, values)
+            drawn[z] = number
+        _push(model, belief, front, cover, draw, k, scale)
+    else:
+        draw_theta(stream, L, belief.F, mean, scale, draw.theta)
+        _push(model, belief, front, cover, draw, k, scale)
+        for a in members:
+            image(model.Z, draw.theta, a, values)
+            drawn[a] = number
+        if drawn[z] != number:
+            image(model.Z, draw.theta, z, values)
+            drawn[z] = number
+    e = np.empty(cover.y.shape[1])
+    for j in range(k):
+        if cover.r[j] <= limit:
+            a = cover.shape[j, 0]
+            if drawn[a] != number:
+                if model.unstructured:
+                    draw_row(stream, L, mean, scale * math.sqrt(inverse[a]), a, values)
+                else:
+                    image(model.Z, draw.theta, a, values)
+                drawn[a] = number
+            if contained(j, values, cover.shape, cover.terms, cover.y, cover.L, e):
+                return False  # that set comes earlier
+    draw.piece[0] = z
+    draw.piece[1] = -1
+    inside = False
+    if front.inside[z]:
+        draw.piece[1] = cover.terms[k, 0, 0]
+        inside = dominates(values, z, draw.piece[1])
+    else:
+        inside = True
+        for x in members:
+            if dominates(values, x, z):
+                inside = False
+                break
+    if not inside:
+        live = front.live[: size[LIVE]]
+        for a in live:
+            if drawn[a] != number:
+                if model.unstructured:
+                    draw_row(stream, L, mean, scale * math.sqrt(inverse[a]), a, values)
+                else:
+                    image(model.Z, draw.theta, a, values)
+                drawn[a] = number
+        if not find_change(values, members, live, front.keeper, draw.piece):
+            size[REJECTED] += 1
+            return False
+    return allowed(model, belief, front, draw, scale)
+
+
 @part
 def first_hit(
     model: Model,
@@ -423,8 +499,6 @@ def first_hit(
         return np.inf if log_budget == np.inf else math.log(index)
 
     log_index = math.log(index) if index > 0.0 else -np.inf
-    members = front.members[: size[MEMBERS]]
-    live = front.live[: size[LIVE]]
     for _ in range(PATIENCE):
         jump = log_geometric(draw.stream, log_P)
         larger = max(jump, log_index)
@@ -432,54 +506,6 @@ def first_hit(
         if log_index > log_budget + 1e-12:
             return np.inf
         draw.made[0] += 1.0
-        draw.made[2] += 1.0
-        number = int(draw.made[2])
-        pick = uniform(draw.stream) * P
-        k = -1
-        for j in range(size[RECORDS]):
-            if draw.p[j] > 0.0:
-                k = j
-                pick -= draw.p[j]
-                if pick <= 0.0:
-                    break
-        if model.unstructured:
-            draw_rows(
-                draw.stream,
-                model.L,
-                belief.theta,
-                front.inverse,
-                scale,
-                members,
-                draw.values,
-                draw.drawn,
-                number,
-            )
-            draw_rows(
-                draw.stream,
-                model.L,
-                belief.theta,
-                front.inverse,
-                scale,
-                live,
-                draw.values,
-                draw.drawn,
-                number,
-            )
-        else:
-            draw_theta(draw.stream, model.L, belief.F, belief.theta, scale, draw.theta)
-        _push(model, belief, front, cover, draw, k, scale)
-        if not model.unstructured:
-            for a in members:
-                image(model.Z, draw.theta, a, draw.values)
-            for a in live:
-                image(model.Z, draw.theta, a, draw.values)
-        if not _keep(
-            k, limit, draw.values, cover.r, cover.shape, cover.terms, cover.y, cover.L
-        ):
-            continue
-        if find_change(draw.values, members, live, front.keeper, draw.piece):
-            if allowed(model, belief, front, draw, scale):
-                return log_index
-        else:
-            size[REJECTED] += 1
+        if _propose(model, belief, front, cover, draw, scale, limit, uniform(draw.stream) * P):
+            return log_index
     return np.inf if log_budget == np.inf else log_index

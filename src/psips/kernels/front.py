@@ -8,7 +8,7 @@ import numpy as np
 
 from psips.kernels.belief import Belief
 from psips.kernels.cone import Metric
-from psips.kernels.jit import kernel, part
+from psips.kernels.jit import kernel, part, spliced
 from psips.kernels.model import Floats, Ints, Model
 from psips.kernels.pareto import Mask, dominates, pareto_set
 
@@ -56,12 +56,20 @@ def empty_front(model: Model) -> Front:
 
 
 @part
+def copy_rows(source: Floats, target: Floats) -> None:
+    """Copy a matrix."""
+    for i in range(source.shape[0]):
+        for j in range(source.shape[1]):
+            target[i, j] = source[i, j]
+
+
+@part
 def metric_of(model: Model, front: Front) -> Metric:
     """Return the metric of the counts, as last refreshed."""
     return Metric(model.unstructured, front.inverse, front.W, model.Sigma, front.mu)
 
 
-@part
+@spliced
 def image(Z: Floats, theta: Floats, a: int, out: Floats) -> None:
     """Row ``a`` of ``out`` becomes row ``a`` of Z theta."""
     for c in range(theta.shape[1]):
@@ -77,9 +85,10 @@ def refresh_means(
 ) -> None:
     """Bring the means of all answers up to date, and 1 / N."""
     if unstructured:
-        mu[:] = theta
         for a in range(N.shape[0]):
             inverse[a] = 1.0 / N[a]
+            for c in range(theta.shape[1]):
+                mu[a, c] = theta[a, c]
     else:
         for a in range(Z.shape[0]):
             image(Z, theta, a, mu)
@@ -88,7 +97,8 @@ def refresh_means(
 @part
 def refresh_listed(Z: Floats, theta: Floats, F: Floats, which: Ints, mu: Floats, W: Floats) -> None:
     """Bring means and whitened features of some answers up to date (linear)."""
-    for a in which:
+    for k in range(which.shape[0]):
+        a = which[k]
         image(Z, theta, a, mu)
         image(Z, F, a, W)
 
@@ -124,7 +134,7 @@ def find_change(
 @part
 def elect(mu: Floats, inside: Mask, members: Ints, live: Ints, keeper: Ints, size: Ints) -> None:
     """Make S_hat the Pareto set of the current means; everything else is live."""
-    inside[:] = pareto_set(mu)
+    pareto_set(mu, inside)
     size[MEMBERS] = 0
     size[LIVE] = 0
     for a in range(mu.shape[0]):

@@ -18,7 +18,9 @@ from psips.kernels.model import Floats
 def weights(G: Floats, gap: float, w: Floats) -> None:
     """Write the weights to play next into ``w``."""
     K = G.shape[0]
-    best = G.max()
+    best = G[0]
+    for k in range(1, K):
+        best = max(best, G[k])
     total = 0.0
     if gap <= 0.0:
         for k in range(K):
@@ -44,10 +46,12 @@ def feed(G: Floats, gap: float, w: Floats, gains: Floats) -> float:
     for k in range(K):
         hedge += w[k] * gains[k]
     if gap <= 0.0:
-        before = G.max()
+        before, after = G[0], G[0] + gains[0]
         for k in range(K):
+            before = max(before, G[k])
             G[k] += gains[k]
-        return gap + max(0.0, G.max() - before - hedge)
+            after = max(after, G[k])
+        return gap + max(0.0, after - before - hedge)
     if K == 1:
         G[0] += gains[0]
         return gap

@@ -1,4 +1,9 @@
-"""The one place that decides how kernels are compiled."""
+"""The one place that decides how kernels are compiled.
+
+Compiling is what a first run waits for. Whole-array assignments, sorts and products of
+NumPy arrays each bring a dozen helpers to compile: kernels on the way to a run are bare
+loops instead.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba
+from numba.core import cgutils, types
+from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -39,3 +46,20 @@ def spliced(function: F) -> F:
         cache=True, nogil=True, fastmath=False, error_model="numpy", inline="always"
     )(function)
     return compiled
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def lent(typingctx: Any, array: Any) -> Any:  # noqa: ARG001
+    """View an array without owning it: no reference counting, which costs more than a draw.
+
+    The array must outlive the view; the run's state does, because its engine holds it.
+    """
+    if not isinstance(array, types.Array):
+        return None
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        view = cgutils.create_struct_proxy(signature.return_type)(context, builder, value=args[0])
+        view.meminfo = cgutils.get_null_value(view.meminfo.type)
+        return view._getvalue()
+
+    return array(array), codegen

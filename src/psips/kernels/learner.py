@@ -49,7 +49,11 @@ def posterior_gains(
 ) -> None:
     """Gains of the published learner: of the draw that hit, completed where it was not."""
     if not model.unstructured:
-        gains_of_change(model.A, model.P, draw.theta - belief.theta, gains)
+        change = np.empty((model.h, model.d))
+        for i in range(model.h):
+            for c in range(model.d):
+                change[i, c] = draw.theta[i, c] - belief.theta[i, c]
+        gains_of_change(model.A, model.P, change, gains)
         return
     draw_rest(
         draw.stream,
@@ -61,8 +65,11 @@ def posterior_gains(
         draw.drawn,
         int(draw.made[2]),
     )
+    x = np.empty(model.d)
     for a in range(model.K):
-        gains[a] = form(model.P, draw.values[a] - belief.theta[a])
+        for c in range(model.d):
+            x[c] = draw.values[a, c] - belief.theta[a, c]
+        gains[a] = form(model.P, x)
 
 
 @part
@@ -93,7 +100,8 @@ def nearest_in_escape(
             move(metric, z, m, xs, cs, y, shift)
             moved(metric, z, shift, True, at_z)
         else:
-            at_z[:] = metric.mu[z]
+            for c in range(d):
+                at_z[c] = metric.mu[z, c]
         worst, most = -1, 1e-10
         for i in range(s):
             if not listed[i]:
@@ -145,7 +153,8 @@ def projected_gains(
     shift, Sigma = draw.shift, model.Sigma
     move(metric, z, m, xs, cs, y, shift)
     if model.unstructured:
-        gains[:] = 0.0
+        for a in range(model.K):
+            gains[a] = 0.0
         gains[z] = form(Sigma, shift[z])  # ||Sigma s||^2 in Sigma^-1
         for k in range(m):
             gains[xs[k]] = form(Sigma, shift[xs[k]])

@@ -12,7 +12,7 @@ import numpy as np
 
 from psips.kernels.belief import Belief, in_theta
 from psips.kernels.draws import PATIENCE, Draw, draw_rest, draw_row, draw_theta
-from psips.kernels.front import Front
+from psips.kernels.front import Front, copy_rows, image
 from psips.kernels.jit import part
 from psips.kernels.learner import form
 from psips.kernels.model import Floats, Ints, Model
@@ -48,13 +48,10 @@ def inflate(model: Model, belief: Belief, draw: Draw, scale: float, point: Float
         for c in range(d):
             point[i, c] = belief.theta[i, c] + scale * (draw.theta[i, c] - belief.theta[i, c])
     if model.unstructured:
-        draw.values[:] = point
+        copy_rows(point, draw.values)
     else:
-        draw.values[:] = 0.0
         for a in range(model.n):
-            for i in range(h):
-                for c in range(d):
-                    draw.values[a, c] += model.Z[a, i] * point[i, c]
+            image(model.Z, point, a, draw.values)
 
 
 @part
@@ -95,7 +92,7 @@ def shared_draws(
                 model.kind, model.ball, model.low, model.high, trial
             ):
                 learn_hit = math.log(index)
-                point[:] = trial
+                copy_rows(trial, point)
         if index >= PATIENCE and stop_hit < np.inf:
             break
     return stop_hit, learn_hit

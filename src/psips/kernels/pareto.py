@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from psips.kernels.jit import kernel
+from psips.kernels.jit import kernel, part
 from psips.kernels.model import Floats, Ints
 
 Mask = npt.NDArray[np.bool_]
 
 
-@kernel
+@part
 def dominates(mu: Floats, x: int, z: int) -> bool:
     """Whether point ``x`` dominates point ``z``."""
     above = False
@@ -27,17 +27,43 @@ def dominates(mu: Floats, x: int, z: int) -> bool:
     return above
 
 
-@kernel
-def _descending(mu: Floats) -> Ints:
-    """Lexicographic order, largest first: nothing is dominated by a later point."""
-    n, d = mu.shape
-    order = np.arange(n)
-    for c in range(d - 1, -1, -1):
-        order = order[np.argsort(-mu[order, c], kind="mergesort")]
-    return order
+@part
+def _before(mu: Floats, first: int, a: int, b: int) -> bool:
+    """Whether point ``a`` comes before ``b``, largest first, from objective ``first`` on."""
+    for c in range(first, mu.shape[1]):
+        if mu[a, c] != mu[b, c]:
+            return bool(mu[a, c] > mu[b, c])
+    return False
 
 
-@kernel
+@part
+def _order(mu: Floats, first: int, order: Ints) -> None:
+    """Lexicographic order, largest first (heapsort); a point is dominated by earlier ones only."""
+    n = mu.shape[0]
+    for k in range(n):
+        order[k] = k
+    for step in range(n // 2 + n - 1):
+        if step < n // 2:  # make the heap: the last in order on top
+            at, end = n // 2 - 1 - step, n
+        else:  # take its top to the end
+            end = n - 1 - (step - n // 2)
+            at = 0
+            order[0], order[end] = order[end], order[0]
+        moving = order[at]
+        while True:
+            child = 2 * at + 1
+            if child >= end:
+                break
+            if child + 1 < end and _before(mu, first, order[child], order[child + 1]):
+                child += 1
+            if not _before(mu, first, moving, order[child]):
+                break
+            order[at] = order[child]
+            at = child
+        order[at] = moving
+
+
+@part
 def _same(mu: Floats, x: int, z: int) -> bool:
     for c in range(mu.shape[1]):
         if mu[x, c] != mu[z, c]:
@@ -45,25 +71,27 @@ def _same(mu: Floats, x: int, z: int) -> bool:
     return True
 
 
-@kernel
-def pareto_set(mu: Floats) -> Mask:
-    """Return the mask of points that no other dominates; n log n for d <= 3, then n |S| d."""
+@part
+def pareto_set(mu: Floats, keep: Mask) -> None:
+    """Mark the points that no other dominates; n log n for d <= 3, then n |S| d."""
     n, d = mu.shape
-    keep = np.zeros(n, np.bool_)
-    order = _descending(mu)
+    order = np.empty(n, np.int64)
+    _order(mu, 0, order)
     front = np.empty(n, np.int64)
     size = 0
     best = -np.inf  # d = 2: largest second objective so far
     # d = 3: Fenwick tree over ranks of the second objective, maximum of the third
     rank = np.empty(n if d == 3 else 0, np.int64)
-    tree = np.full(n + 1 if d == 3 else 0, -np.inf)
+    tree = np.empty(n + 1 if d == 3 else 0)
     if d == 3:
-        by_second = np.argsort(-mu[:, 1], kind="mergesort")
+        _order(mu, 1, front)
         place = 0
+        tree[0] = -np.inf
         for k in range(n):
-            if k == 0 or mu[by_second[k], 1] != mu[by_second[k - 1], 1]:
+            if k == 0 or mu[front[k], 1] != mu[front[k - 1], 1]:
                 place += 1
-            rank[by_second[k]] = place
+            rank[front[k]] = place
+            tree[k + 1] = -np.inf
     for k in range(n):
         z = order[k]
         if k > 0 and _same(mu, order[k - 1], z):
@@ -94,7 +122,6 @@ def pareto_set(mu: Floats) -> Mask:
                 front[size] = z
                 size += 1
         keep[z] = not dominated
-    return keep
 
 
 @kernel
@@ -114,3 +141,11 @@ def in_alternative(values: Floats, inside: Mask, members: Ints) -> bool:
             if not held:
                 return True
     return False
+
+
+@kernel
+def pareto_mask(mu: Floats) -> Mask:
+    """Return the mask of the Pareto set of ``mu`` (n, d)."""
+    keep = np.zeros(mu.shape[0], np.bool_)
+    pareto_set(mu, keep)
+    return keep

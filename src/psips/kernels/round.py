@@ -10,7 +10,16 @@ import numpy as np
 from psips.kernels.belief import Belief, ready
 from psips.kernels.cover import Cover, build, refresh
 from psips.kernels.draws import FIRST_HIT, Draw, first_hit
-from psips.kernels.front import EAGER, LIVE, MEMBERS, Front, elect_plainly, find_change
+from psips.kernels.front import (
+    EAGER,
+    LIVE,
+    MEMBERS,
+    Front,
+    copy_rows,
+    elect_plainly,
+    find_change,
+    image,
+)
 from psips.kernels.hedge import feed, weights
 from psips.kernels.jit import kernel, spliced
 from psips.kernels.learner import posterior_gains, projected_gains
@@ -187,13 +196,15 @@ def learn_weights(
     learner.count[FRESH] = 0
     hit = outcome[LOG_LEARNED] < np.inf
     if hit and whole:  # the point is complete: note so, and look which piece it is in
-        draw.theta[:] = learner.point
-        if model.unstructured:
-            draw.values[:] = learner.point
-            draw.made[2] += 1.0
-            draw.drawn[:] = int(draw.made[2])
-        else:
-            draw.values[:] = np.dot(model.Z, learner.point)
+        copy_rows(learner.point, draw.theta)
+        draw.made[2] += 1.0
+        for a in range(model.n):
+            draw.drawn[a] = int(draw.made[2])
+            if model.unstructured:
+                for c in range(model.d):
+                    draw.values[a, c] = learner.point[a, c]
+            else:
+                image(model.Z, learner.point, a, draw.values)
         live = front.live[: front.size[LIVE]]
         hit = find_change(draw.values, members, live, front.keeper, draw.piece)
     if hit:
@@ -232,11 +243,14 @@ def choose(
         asked = learner.count[ASKED]
         w = np.zeros(K)
         if options.sampling == UNIFORM:
-            w[:] = 1.0 / K
+            for a in range(K):
+                w[a] = 1.0 / K
         elif options.sampling == ORACLE:
-            w[:] = options.target
+            for a in range(K):
+                w[a] = options.target[a]
         elif options.sampling == ROUND_ROBIN or not ready(model.unstructured, belief.N):
-            w[:] = model.explore  # of use only while results are awaited
+            for a in range(K):  # of use only while results are awaited
+                w[a] = model.explore[a]
         else:
             seed(draw.stream, key, asked, LEARN)
             learn_weights(

@@ -8,7 +8,7 @@ from psips.kernels.belief import Belief, learn
 from psips.kernels.cover import Cover
 from psips.kernels.draws import Draw
 from psips.kernels.front import Front
-from psips.kernels.jit import kernel
+from psips.kernels.jit import kernel, lent, spliced
 from psips.kernels.model import Floats, Model
 from psips.kernels.noise import Source, pull
 from psips.kernels.rng import Stream
@@ -37,6 +37,75 @@ def drive(
 
     A run pulls from ``source`` until the rule stops or ``results`` results are in.
     """
+    model = Model(
+        model.unstructured,
+        model.diagonal,
+        model.K,
+        model.n,
+        model.h,
+        model.d,
+        lent(model.A),
+        lent(model.Z),
+        lent(model.Sigma),
+        lent(model.L),
+        lent(model.P),
+        model.xi,
+        model.kind,
+        lent(model.ball),
+        lent(model.low),
+        lent(model.high),
+        lent(model.explore),
+    )
+    belief = Belief(
+        lent(belief.N),
+        lent(belief.B),
+        lent(belief.theta),
+        lent(belief.V),
+        lent(belief.F),
+        lent(belief.count),
+    )
+    front = Front(
+        lent(front.inside),
+        lent(front.members),
+        lent(front.live),
+        lent(front.keeper),
+        lent(front.mu),
+        lent(front.W),
+        lent(front.inverse),
+        lent(front.reach),
+        lent(front.size),
+    )
+    cover = Cover(
+        lent(cover.shape),
+        lent(cover.terms),
+        lent(cover.y),
+        lent(cover.gap),
+        lent(cover.L),
+        lent(cover.b),
+        lent(cover.r),
+        lent(cover.theta),
+        lent(cover.N),
+        lent(cover.V),
+    )
+    draw = Draw(
+        lent(draw.stream),
+        lent(draw.theta),
+        lent(draw.values),
+        lent(draw.drawn),
+        lent(draw.shift),
+        lent(draw.piece),
+        lent(draw.p),
+        lent(draw.made),
+    )
+    learner = Learner(
+        lent(learner.gains),
+        lent(learner.gap),
+        lent(learner.played),
+        lent(learner.pending),
+        lent(learner.estimate),
+        lent(learner.point),
+        lent(learner.count),
+    )
     arm = -1
     x = np.empty(model.d)
     stream = np.empty(4, np.uint64)

@@ -52,7 +52,7 @@ TRACKING = {
 
 def _number(kind: str, name: str, table: dict[str, Rule]) -> int:
     if name not in table:
-        raise unknown(kind, name, table)
+        raise unknown(kind, name, list(table))
     return table[name].code
 
 
@@ -100,8 +100,8 @@ class Rules:
         _number("calibration", self.calibration, CALIBRATION)
         _number("kind of draws", self.draws, DRAWS)
         _number("tracking", self.tracking, TRACKING)
-        estimated = self.eta == "estimate"
-        if not estimated and (not isinstance(self.eta, int | float) or not 0 < self.eta < math.inf):
+        number = isinstance(self.eta, int | float) and 0 < self.eta < math.inf
+        if not number and self.eta != "estimate":
             raise InputError(
                 f"eta inflates the learner's draws: expected a positive number or "
                 f"'estimate', got {self.eta!r}"

@@ -53,7 +53,9 @@ class Summary:
     @property
     def errors(self) -> int:
         """Number of runs that stopped with a wrong set."""
-        return sum(run.stopped and set(run.candidate_set) != set(self.truth) for run in self.each)
+        return sum(
+            run.stopped and set(run.candidate_set) != set(self.truth) for run in self.each
+        )
 
     @cached_property
     def samples(self) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -92,7 +94,9 @@ class Summary:
             "mean_samples": float(samples.mean()),
             "median_samples": float(np.median(samples)),
             "sd_samples": float(samples.std(ddof=1)) if runs > 1 else 0.0,
-            "mean_pulls": {arm: sum(run.pulls[arm] for run in self.each) / runs for arm in arms},
+            "mean_pulls": {
+                arm: sum(run.pulls[arm] for run in self.each) / runs for arm in arms
+            },
             "seconds": self.seconds,
             "us_per_round": 1e6 * sum(run.seconds for run in self.each) / rounds,
             "proposals_per_round": sum(run.proposals for run in self.each) / rounds,
@@ -136,16 +140,21 @@ def simulate_many(
     """
     from joblib import Parallel, delayed
 
-    for what, value, least in (("runs", runs, 1), ("seed", seed, 0), ("jobs", jobs, -1)):
-        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-        if not whole or value < least or (what == "jobs" and value == 0):
-            raise InputError(f"{what} must be a whole number of at least {max(least, 0)}, got {value!r}")
+    _check_whole("runs", runs, 1)
+    _check_whole("seed", seed, 0)
+    if jobs != -1:
+        _check_whole("jobs", jobs, 1)
     chosen = read_rules(rules, choices)
     environment = environment_of(instance)
 
     def one(child: np.random.SeedSequence | int, cap: int) -> Run:
         return simulate(
-            instance.problem, environment, rng=child, max_results=cap, target=target, rules=chosen
+            instance.problem,
+            environment,
+            rng=child,
+            max_results=cap,
+            target=target,
+            rules=chosen,
         )
 
     def reported(child: np.random.SeedSequence) -> Run:
@@ -170,3 +179,9 @@ def simulate_many(
         "version": __version__,
     }
     return Summary(tuple(each), truth, seconds, settings)
+
+
+def _check_whole(what: str, value: object, least: int) -> None:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < least:  # type: ignore[operator]
+        raise InputError(f"{what} must be a whole number of at least {least}, got {value!r}")

@@ -1,0 +1,29 @@
+"""Settings for all tests: what hypothesis may spend, and one compilation for all workers."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("psips", deadline=None, max_examples=40, derandomize=True)
+settings.load_profile("psips")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile the kernels before the workers start, which would each compile them."""
+    if getattr(session.config.option, "numprocesses", None):
+        import numpy as np
+
+        from psips.environments import environment_of
+        from psips.instances import instance
+        from psips.session import Session
+
+        for name in ("noc-transductive", "correlated"):
+            made = instance(name)
+            rng = np.random.default_rng(1)
+            chooser = Session(made.problem, rng=rng)
+            trial = environment_of(made).start(rng)
+            for _ in range(8):
+                arm = chooser.ask()
+                chooser.tell(arm, trial.pull(arm))
+            assert made.pareto_set

@@ -1,0 +1,256 @@
+"""The command line: what it prints, where, and how it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import psips
+from psips.cli import main
+from psips.rules import CALIBRATION, DRAWS, SAMPLING, STOPPING, TRACKING
+
+COMMAND = [
+    sys.executable,
+    "-c",
+    "import sys; sys.argv[0] = 'psips'; from psips.cli import main; main()",
+]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Run a command in this process; give its exit code, output and error output."""
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["psips", *arguments])
+        with pytest.raises(SystemExit) as end:
+            main()
+        code = end.value.code
+        written = capsys.readouterr()
+        return (code if isinstance(code, int) else 0), written.out, written.err
+
+    return call
+
+
+@pytest.fixture
+def trial(tmp_path: Path) -> Path:
+    (tmp_path / "means.csv").write_text("arm,yield,cost\nA,5,2\nB,4,1\nC,4.5,2.5\nD,6,3\n")
+    file = tmp_path / "trial.toml"
+    file.write_text(
+        'name = "line settings"\narms = ["A", "B", "C", "D"]\ntruth = "means.csv"\n'
+        "delta = 0.05\nseed = 7\n"
+        '[[objectives]]\nname = "yield"\nvariance = 1.0\n'
+        '[[objectives]]\nname = "cost"\ndirection = "min"\nvariance = 0.25\n'
+        '[rules]\nsampling = "posterior"\n'
+    )
+    return file
+
+
+def test_version(run: Any) -> None:
+    assert run("--version") == (0, f"{psips.__version__}\n", "")
+
+
+def test_help_names_every_rule(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    code, out, _ = run("simulate", "--help")
+    assert code == 0
+    for table in (SAMPLING, STOPPING, CALIBRATION, DRAWS, TRACKING):
+        for name in table:
+            assert name in out
+
+
+def test_instances(run: Any) -> None:
+    code, out, err = run("instances")
+    assert (code, err) == (0, "")
+    for entry in psips.instances.instances():
+        assert entry.name in out
+    code, out, err = run("instances", "--json")
+    assert [entry["name"] for entry in json.loads(out)["instances"]] == [
+        entry.name for entry in psips.instances.instances()
+    ]
+
+
+KEYS = {
+    *("runs", "stopped", "errors", "mean_samples", "median_samples", "sd_samples"),
+    *("mean_pulls", "seconds", "us_per_round", "proposals_per_round", "settings"),
+}
+
+
+def test_simulate_json(run: Any) -> None:
+    command = ["simulate", "correlated", "--rho", "0.5", "--delta", "0.01", "--runs", "20"]
+    code, out, err = run(*command, "--seed", "3", "--max-samples", "4000", "--json")
+    assert (code, err) == (0, "")
+    figures = json.loads(out)
+    assert set(figures) >= KEYS
+    assert figures["runs"] == 20
+    assert figures["settings"]["params"] == {"rho": 0.5}
+    assert figures["settings"]["seed"] == 3
+    assert figures["settings"]["max_samples"] == 4000
+    assert figures["settings"]["version"] == psips.__version__
+    assert figures["settings"]["rules"] == psips.Rules(delta=0.01).to_dict()
+    assert set(figures["mean_pulls"]) == {f"arm {i}" for i in range(1, 6)}
+    summary = psips.simulate_many(
+        psips.instance("correlated", rho=0.5), runs=20, seed=3, max_results=4000, delta=0.01
+    )
+    expected = summary.to_dict()
+    for key in KEYS - {"seconds", "us_per_round"}:
+        assert figures[key] == expected[key], key
+    _, again, _ = run(*command, "--seed", "3", "--max-samples", "4000", "--jobs", "2", "--json")
+    assert json.loads(again)["mean_pulls"] == figures["mean_pulls"]
+
+
+def test_simulate_every_option(run: Any) -> None:
+    command = (
+        "simulate random-gaussian --k 4 --d 3 --max-complexity 300 --instance-seed 2 --runs 2"
+    )
+    rules = "--sampling posterior --stopping posterior --calibration sharp --draws literal"
+    more = "--tracking mixture --eta estimate --alpha 0.4 --kappa 2 --max-samples 50 --json"
+    code, out, _ = run(*command.split(), *rules.split(), *more.split())
+    assert code == 0
+    settings = json.loads(out)["settings"]
+    assert settings["params"] == {"K": 4, "d": 3, "max_complexity": 300.0, "seed": 2}
+    assert settings["rules"] == {
+        "delta": 0.1,
+        "sampling": "posterior",
+        "stopping": "posterior",
+        "calibration": "sharp",
+        "draws": "literal",
+        "tracking": "mixture",
+        "eta": "estimate",
+        "alpha": 0.4,
+        "kappa": 2.0,
+    }
+
+
+def test_simulate_for_people(run: Any) -> None:
+    code, out, err = run("simulate", "correlated", "--runs", "5")
+    assert (code, err) == (0, "")
+    for text in ("5 of 5 runs", "mean samples", "time a round", "arm 4", "95% interval"):
+        assert text in out
+    _, out, _ = run("simulate", "noc-transductive", "--runs", "1", "--max-samples", "20")
+    assert "0 of 1 runs" in out
+    assert "optimal answers that are not arms" in out
+
+
+def test_simulate_a_file(run: Any, trial: Path) -> None:
+    code, out, _ = run("simulate", str(trial), "--runs", "3", "--json")
+    assert code == 0
+    settings = json.loads(out)["settings"]
+    assert settings["params"] == {"file": str(trial)}
+    assert (settings["rules"]["delta"], settings["seed"]) == (0.05, 7)
+    assert settings["rules"]["sampling"] == "posterior"
+    _, out, _ = run(
+        *("simulate", str(trial), "--runs", "3", "--json"),
+        *("--delta", "0.2", "--seed", "1", "--sampling", "projected"),
+    )
+    settings = json.loads(out)["settings"]
+    assert (settings["rules"]["delta"], settings["seed"]) == (0.2, 1)
+    assert settings["rules"]["sampling"] == "projected"
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("simulate cov-bost", "did you mean 'cov-boost'?"),
+        ("simulate nowhere.toml", "cannot read the problem file nowhere.toml: No such file"),
+        ("simulate correlated --delta 2", "expected a number between 0 and 1, got 2.0"),
+        ("simulate correlated --rho 1", "rho must lie strictly between -1 and 1"),
+        ("simulate cov-boost --rho 0", "instance 'cov-boost' has no parameters, got 'rho'"),
+        ("simulate correlated --sampling projcted", "did you mean 'projected'?"),
+        (
+            "simulate correlated --eta much",
+            "expected a positive number or 'estimate', got 'much'",
+        ),
+        ("simulate correlated --runs 0", "runs must be a whole number of at least 1, got 0"),
+        ("simulate correlated --jobs 0", "jobs must be a whole number of at least 1, got 0"),
+        ("simulate correlated --seed -1", "seed must be a whole number of at least 0, got -1"),
+        ("simulate correlated --max-samples 0", "--max-samples must be at least 1, got 0"),
+        (
+            "simulate noc --calibration proven",
+            "no proof of the posterior stopping rule is known",
+        ),
+        ("simulate correlated --sampling oracle", "needs the truth"),
+        ("demo --delta 0", "expected a number between 0 and 1, got 0.0"),
+        ("demo --seed -1", "a whole number of at least 0"),
+    ],
+)
+def test_bad_input_is_one_sentence(run: Any, command: str, message: str) -> None:
+    code, out, err = run(*command.split())
+    assert code == 2
+    assert out == ""
+    assert err.startswith("psips: ")
+    assert err.count("\n") == 1
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    "command", ["simulate", "simulate correlated --delta small", "demo --sede 1", "dmeo"]
+)
+def test_bad_usage(run: Any, command: str) -> None:
+    code, out, err = run(*command.split())
+    assert (code, out) == (2, "")
+    assert "Usage: psips" in err
+
+
+def test_a_file_without_truth(run: Any, trial: Path) -> None:
+    trial.write_text(trial.read_text().replace('truth = "means.csv"\n', ""))
+    code, _, err = run("simulate", str(trial))
+    assert code == 2
+    assert "trial.toml has no truth, so it cannot be simulated" in err
+
+
+def test_demo(run: Any) -> None:
+    code, out, err = run("demo", "--seed", "3")
+    assert (code, err) == (0, "")
+    assert "ChAd/ChAd m1273" in out
+    assert "psips stopped after" in out
+    assert "Sampling all boosters equally" in out
+    assert out.count("optimal") >= 4
+    figures = [
+        line for line in run("demo", "--seed", "3")[1].splitlines() if " s in all" not in line
+    ]
+    assert figures == [line for line in out.splitlines() if " s in all" not in line]
+
+
+def test_silence_in_a_pipe() -> None:
+    done = subprocess.run(
+        [*COMMAND, "simulate", "correlated", "--runs", "3", "--json"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    assert json.loads(done.stdout)["runs"] == 3
+
+
+def on_terminal(*arguments: str) -> str:
+    """Error output of a command whose error output is a terminal."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "200"}
+    process = subprocess.Popen(
+        [*COMMAND, *arguments], stdout=subprocess.DEVNULL, stderr=theirs, env=environment
+    )
+    os.close(theirs)
+    written = b""
+    while True:
+        try:
+            part = os.read(ours, 4096)
+        except OSError:  # how Linux reports the end
+            break
+        if not part:
+            break
+        written += part
+    os.close(ours)
+    assert process.wait() == 0
+    return written.decode()
+
+
+def test_progress_on_a_terminal() -> None:
+    assert "candidate set: " in on_terminal("demo")
+    assert "3/3" in on_terminal("simulate", "correlated", "--runs", "3")

@@ -1,0 +1,119 @@
+"""Rules: names, checks, and where there is no proof."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from psips.environments import environment_of
+from psips.errors import InputError
+from psips.instances import instance
+from psips.problem import Ball, Box, Problem
+from psips.rules import CALIBRATION, DRAWS, SAMPLING, STOPPING, TRACKING, Rules
+from psips.simulation import simulate
+
+TABLES = {
+    "sampling": SAMPLING,
+    "stopping": STOPPING,
+    "calibration": CALIBRATION,
+    "draws": DRAWS,
+    "tracking": TRACKING,
+}
+
+
+def test_plain_data_and_back() -> None:
+    rules = Rules(delta=0.02, sampling="posterior", eta="estimate", alpha=0.3)
+    assert Rules(**rules.to_dict()) == rules
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_codes_are_distinct_and_described(table: dict[str, Any]) -> None:
+    assert len({rule.code for rule in table.values()}) == len(table)
+    assert all(rule.about for rule in table.values())
+
+
+@pytest.mark.parametrize(("field", "table"), TABLES.items())
+def test_every_rule_runs(field: str, table: dict[str, Any]) -> None:
+    made = instance("correlated")
+    for name in table:
+        run = simulate(
+            made.problem,
+            environment_of(made),
+            rng=1,
+            max_results=60,
+            target=[0.2] * 5 if name == "oracle" else None,
+            **{field: name},
+        )
+        assert 5 < run.results <= 60
+        assert run.candidate_set
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        (
+            "sampling",
+            "posteriori",
+            "unknown sampling rule 'posteriori': did you mean 'posterior'?",
+        ),
+        ("stopping", "nevr", "unknown stopping rule 'nevr': did you mean 'never'? known: "),
+        (
+            "calibration",
+            "sharpe",
+            "unknown calibration 'sharpe': did you mean 'sharp'? known: ",
+        ),
+        ("draws", "litteral", "unknown kind of draws 'litteral': did you mean 'literal'?"),
+        ("tracking", "d-tracking", "unknown tracking 'd-tracking': did you mean 'c-tracking'?"),
+        ("eta", 0, "expected a positive number or 'estimate', got 0"),
+        ("eta", "guess", "expected a positive number or 'estimate', got 'guess'"),
+        ("alpha", 0.0, "alpha is the rate of forced exploration: expected a number between 0"),
+        ("kappa", -1.0, "kappa: expected a positive number, got -1.0"),
+        ("delta", 0.0, "delta is the accepted probability of a wrong answer"),
+        ("delta", 1.0, "expected a number between 0 and 1, got 1.0; 0.05 or 0.1 are usual"),
+        ("delta", -3, "got -3"),
+        ("delta", None, "got None"),
+    ],
+)
+def test_refusals(field: str, value: Any, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        Rules(**{field: value})
+    assert message in str(error.value)
+
+
+def linear(d: int, parameter_set: Ball | Box | None) -> Problem:
+    return Problem(
+        objectives=[f"o{c}" for c in range(d)],
+        covariance=[1.0] * d,
+        features=[[1.0, 0.0], [0.0, 1.0], [0.7, 0.7]],
+        parameter_set=parameter_set,
+    )
+
+
+def test_proven_where_there_is_a_proof() -> None:
+    proven = Rules(calibration="proven")
+    proven.options(Problem(objectives=["a", "b"], covariance=[1, 2], arms=3))
+    proven.options(Problem(objectives=["a", "b"], covariance=[[1, 0.5], [0.5, 1]], arms=3))
+    proven.options(linear(1, Ball(2.0)))
+
+
+@pytest.mark.parametrize(
+    ("problem", "reason"),
+    [
+        (linear(2, Ball(2.0)), "for a linear problem with several objectives"),
+        (linear(1, None), r"for a linear problem without parameter_set=Ball\(...\)"),
+        (
+            Problem(objectives=["a"], covariance=[1], arms=3, parameter_set=Box(0, 1)),
+            "with a parameter set",
+        ),
+    ],
+)
+def test_proven_where_there_is_none(problem: Problem, reason: str) -> None:
+    with pytest.raises(InputError, match=f"no proof .* is known {reason}"):
+        Rules(calibration="proven").options(problem)
+
+
+def test_estimating_eta_of_a_linear_problem_needs_a_bound() -> None:
+    with pytest.raises(InputError, match="needs a bounded parameter set"):
+        Rules(eta="estimate").options(linear(2, None))
+    assert Rules(eta="estimate").options(linear(2, Ball(1.0))).eta > 0

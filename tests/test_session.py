@@ -1,0 +1,497 @@
+"""Sessions: asking, telling, judging, saving, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from psips.environments import environment_of
+from psips.errors import InputError
+from psips.instances import instance
+from psips.problem import Ball, Problem
+from psips.rules import Rules
+from psips.session import Session
+
+
+def tea() -> Problem:
+    return Problem(
+        objectives={"taste": "max", "cost": "min"},
+        covariance=[1.0, 0.25],
+        arms=["green", "black", "white"],
+    )
+
+
+def linear() -> Problem:
+    return Problem(
+        objectives={"speed": "max", "weight": "min"},
+        covariance=[[1.0, 0.3], [0.3, 0.5]],
+        arms=["a", "b", "c"],
+        features=[[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]],
+        answers=(["p", "q", "r", "also p"], [[0.5, 0.5], [0.9, 0.1], [0.2, 0.8], [0.5, 0.5]]),
+    )
+
+
+def drive(session: Session, trial: Any, steps: int) -> list[str]:
+    asked = []
+    for _ in range(steps):
+        arm = session.ask()
+        asked.append(arm)
+        session.tell(arm, trial.pull(arm))
+    return asked
+
+
+def state(session: Session) -> str:
+    return json.dumps(session.snapshot(), allow_nan=False)
+
+
+def test_first_steps() -> None:
+    session = Session(tea(), rng=1)
+    assert session.ask(2) == ["green", "black"]
+    assert session.ask() == "white"
+    assert session.candidate_set == ()
+    session.tell("green", {"cost": 1.0, "taste": 5.0})
+    session.tell("black", [3.0, 2.0])
+    assert session.candidate_set == ()
+    assert not session.stopped
+    session.tell("white", np.array([2.0, 0.5]))
+    assert session.candidate_set == ("green", "white")
+    assert session.pareto_set is None
+    assert session.results == 3
+    assert session.pulls == {"green": 1, "black": 1, "white": 1}
+    assert session.rules == Rules()
+    assert repr(session) == "Session(Problem(3 arms, 2 objectives), 3 results, open)"
+
+
+def test_pending_arms_count_in_the_choice() -> None:
+    session = Session(tea(), sampling="round-robin", rng=1)
+    assert session.ask(7) == ["green", "black", "white"] * 2 + ["green"]
+    assert session.status().arms["pending"].tolist() == [3, 2, 2]
+    session.tell("green", [1.0, 1.0])
+    assert session.status().arms["pending"].tolist() == [2, 2, 2]
+    session.tell("white", [1.0, 1.0])  # told more often than asked: nothing below zero
+    session.tell("white", [1.0, 1.0])
+    session.tell("white", [1.0, 1.0])
+    assert session.status().arms["pending"].tolist() == [2, 2, 0]
+
+
+@pytest.mark.parametrize("sampling", ["projected", "posterior", "uniform"])
+def test_asking_for_several_is_asking_in_turn(sampling: str) -> None:
+    made = instance("correlated")
+    together, apart = (Session(made.problem, sampling=sampling, rng=3) for _ in range(2))
+    for session in (together, apart):
+        drive(session, environment_of(made).start(4), 40)
+    assert together.ask(30) == [apart.ask() for _ in range(30)]
+    assert state(together) == state(apart)
+
+
+def test_a_batch_is_spread() -> None:
+    made = instance("correlated")
+    session = Session(made.problem, rng=3)
+    drive(session, environment_of(made).start(4), 60)
+    assert len(set(session.ask(20))) >= 3
+
+
+def test_results_from_before_the_session() -> None:
+    rng = np.random.default_rng(7)
+    truth = {"green": [5.0, 1.0], "black": [3.0, 2.0], "white": [2.0, 0.5]}
+    rows = [
+        (arm, *rng.normal(truth[arm], [1.0, 0.5])) for arm in sorted(truth) for _ in range(40)
+    ]
+    table = pd.DataFrame(rows, columns=["arm", "taste", "cost"]).sample(
+        frac=1.0, random_state=1
+    )
+    session = Session(tea(), delta=0.05, rng=1)
+    session.tell(table)
+    assert session.stopped
+    assert session.pareto_set == session.candidate_set == ("green", "white")
+    assert session.pulls == dict.fromkeys(truth, 40)
+    means = table.groupby("arm")[["taste", "cost"]].mean()
+    arms = session.status().arms
+    for arm in truth:
+        for objective, variance in (("taste", 1.0), ("cost", 0.25)):
+            estimate, se = (
+                arms.loc[arm, f"{objective} estimate"],
+                arms.loc[arm, f"{objective} se"],
+            )
+            assert estimate == pytest.approx(means.loc[arm, objective], abs=1e-12)
+            assert se == pytest.approx(np.sqrt(variance / 40))
+
+
+def test_telling_after_the_stop_is_judged_anew() -> None:
+    session = Session(tea(), rng=1)
+    good = pd.DataFrame(
+        {"taste": [9.0, 1.0, 5.0] * 20, "cost": [1.0, 9.0, 5.0] * 20},
+        index=["green", "black", "white"] * 20,
+    )
+    session.tell(good)
+    assert session.pareto_set == ("green",)
+    assert session.ask() in session.problem.arms
+    for _ in range(20):  # brings white level with green
+        session.tell("white", [13.0, -3.0])
+    assert not session.stopped
+    assert session.pareto_set is None
+
+
+def test_linear_status_is_the_posterior() -> None:
+    problem = linear()
+    session = Session(problem, rng=2)
+    rng = np.random.default_rng(3)
+    theta = rng.normal(size=(2, 2))
+    V, B = np.eye(2), np.zeros((2, 2))
+    assert problem.features is not None
+    assert problem.answer_features is not None
+    for _ in range(60):
+        arm = session.ask()
+        a = problem.features[problem.arm_index(arm)]
+        x = a @ theta + rng.normal(size=2)
+        session.tell(arm, x)
+        V += np.outer(a, a)
+        B += np.outer(a, x)
+    estimate = np.linalg.solve(V, B)
+    for rows, table in (
+        (problem.features, session.status().arms),
+        (problem.answer_features, session.status().answers),
+    ):
+        width = np.einsum("ij,jk,ik->i", rows, np.linalg.inv(V), rows)
+        for c, objective in enumerate(problem.objectives):
+            np.testing.assert_allclose(table[f"{objective} estimate"], (rows @ estimate)[:, c])
+            variance = problem.covariance[c, c]
+            np.testing.assert_allclose(table[f"{objective} se"], np.sqrt(width * variance))
+    answers = session.status().answers
+    assert answers["also"].tolist() == ["also p", "", ""]
+    assert tuple(answers.index[answers["candidate"]]) == session.candidate_set
+
+
+def test_status() -> None:
+    session = Session(tea(), rng=1)
+    session.tell("green", [5.0, 1.0])
+    status = session.status()
+    assert np.isnan(status.arms.loc["black", "taste estimate"])
+    assert np.isnan(status.arms.loc["black", "taste se"])
+    assert status.arms.loc["green", "cost estimate"] == 1.0
+    assert status.evidence["fraction"] == 0.0
+    assert "candidate set: none yet" in str(status)
+    for _ in range(60):
+        session.tell("green", [5.0, 1.0])
+        session.tell("black", [4.4, 1.3])
+        session.tell("white", [1.0, 3.0])
+        status = session.status()
+        fraction = status.evidence["fraction"]
+        assert fraction is not None
+        assert 0.0 <= fraction <= 1.0
+        assert (fraction == 1.0) == status.stopped
+        if status.stopped:
+            break
+        hit, budget = status.evidence["log_hit"], status.evidence["log_budget"]
+        assert hit is not None
+        assert budget is not None
+        assert hit <= budget
+    assert status.stopped
+    assert status.evidence["log_hit"] is None
+    assert str(status).startswith(f"stopped after {session.results} results\nPareto set: green")
+    assert repr(status).startswith("Status(stopped, ")
+    with pytest.raises(AttributeError):
+        status.stopped = False  # type: ignore[misc]
+
+
+def test_one_objective_takes_a_number() -> None:
+    problem = Problem(objectives=["score"], covariance=[1.0], arms=[1, 2])
+    session = Session(problem, rng=1)
+    session.tell(1, 3)  # names that are numbers
+    session.tell("2", np.float32(4.5))
+    session.tell("2", True)
+    session.tell("1", pd.Series({"score": 2.0}))
+    session.tell(1, np.array(2.5))
+    assert session.pulls == {"1": 3, "2": 2}
+    assert session.status().arms["score estimate"].tolist() == [2.5, 2.75]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame(
+            {"day": [1, 2], "arm": ["black", "green"], "cost": [1, 2], "taste": [3, 4]}
+        ),
+        pd.DataFrame({"cost": [1, 2], "taste": [3, 4]}, index=["black", "green"]),
+        pd.DataFrame(
+            {"cost": [1.0, 2.0], "taste": [3.0, 4.0]},
+            index=pd.Index(["black", "green"], name="arm"),
+        ),
+        pd.DataFrame(
+            {"arm": ["black", "green"], "cost": [1, 2], "taste": [3, 4]}, dtype=object
+        ),
+        pd.DataFrame(
+            {"arm": ["black", "green"], "cost": [1, 2], "taste": [3, 4]}
+        ).convert_dtypes(),
+    ],
+)
+def test_tables(table: pd.DataFrame) -> None:
+    session, twin = Session(tea(), rng=1), Session(tea(), rng=1)
+    session.tell(table)
+    twin.tell("black", [3, 1])
+    twin.tell("green", [4, 2])
+    assert state(session) == state(twin)
+    session.tell(table.iloc[:0])
+    assert state(session) == state(twin)
+
+
+GOOD = {"arm": ["black", "green"], "cost": [1.0, 2.0], "taste": [3.0, 4.0]}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (("grene", [1, 2]), "unknown arm 'grene': did you mean 'green'? known: "),
+        (("green", {"taste": 1}), "the result has no value for objective 'cost'"),
+        (("green", {"taste": 1, "cost": 2, "smell": 3}), "unknown objective 'smell'; known: "),
+        (
+            ("green", {"tsate": 1, "cost": 2}),
+            "unknown objective 'tsate': did you mean 'taste'?",
+        ),
+        (("green", [1]), "expected 2 values (for 'taste', 'cost'), got 1"),
+        (("green", [1, 2, 3]), "expected 2 values (for 'taste', 'cost'), got 3"),
+        (("green", 1.0), "expected 2 values (for 'taste', 'cost'), got 1"),
+        (("green", None), "expected 2 values"),
+        (("green", [1, np.nan]), "the value of 'cost' must be finite, got nan"),
+        (("green", [np.inf, 1]), "the value of 'taste' must be finite, got inf"),
+        (("green", ["much", 1]), "the value of 'taste' must be a number, got 'much'"),
+        (("green", ["1", 1]), "the value of 'taste' must be a number, got '1'"),
+        (("green", [None, 1]), "the value of 'taste' must be a number, got None"),
+        (("green", [1j, 1]), "the value of 'taste' must be a number, got 1j"),
+        (("green", [[1], [2]]), "the value of 'taste' must be a number, got [1]"),
+        (("green",), "tell needs an arm and its values, or a DataFrame"),
+        ((pd.DataFrame(GOOD), [1, 2]), "a table of results has its values in it"),
+        (
+            (pd.DataFrame(GOOD).drop(columns="cost"),),
+            "has no column 'cost'; its columns: 'arm'",
+        ),
+        ((pd.DataFrame(GOOD).drop(columns="arm"),), "has no column 'arm'"),
+        ((pd.DataFrame(GOOD).rename(columns={"arm": "tea"}),), "has no column 'arm'"),
+        (
+            (pd.DataFrame(GOOD | {"arm": ["green", "blakc"]}),),
+            "row 2 of the results: unknown arm",
+        ),
+        ((pd.DataFrame(GOOD | {"cost": [1.0, np.nan]}),), "row 2 of the results: the value of"),
+        (
+            (pd.DataFrame(GOOD | {"cost": ["x", "y"]}),),
+            "row 1 of the results: the value of 'cost'",
+        ),
+        (
+            (pd.DataFrame(GOOD | {"cost": [1, None]}, dtype=object),),
+            "must be a number, got None",
+        ),
+        (
+            (pd.concat([pd.DataFrame(GOOD), pd.DataFrame(GOOD)[["cost"]]], axis=1),),
+            "has several columns 'cost'",
+        ),
+    ],
+)
+def test_tell_refuses_and_changes_nothing(call: tuple[Any, ...], message: str) -> None:
+    session = Session(tea(), rng=1)
+    session.tell("green", [1.0, 2.0])
+    before = state(session)
+    with pytest.raises(InputError) as error:
+        session.tell(*call)
+    assert message in str(error.value)
+    assert state(session) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"delta": 0.0}, "expected a number between 0 and 1, got 0.0"),
+        ({"delta": 1}, "expected a number between 0 and 1, got 1"),
+        ({"delta": "0.1"}, "expected a number between 0 and 1, got '0.1'"),
+        ({"delta": float("nan")}, "expected a number between 0 and 1, got nan"),
+        (
+            {"sampling": "projcted"},
+            "unknown sampling rule 'projcted': did you mean 'projected'?",
+        ),
+        (
+            {"smapling": "projected"},
+            "unknown rule 'smapling': did you mean 'sampling'? known: ",
+        ),
+        ({"rules": Rules(), "delta": 0.1}, "give either rules or 'delta', not both"),
+        ({"rules": {"delta": 0.1}}, "rules must be a Rules object"),
+        ({"rng": -1}, "rng must be None, a whole number of at least 0"),
+        ({"rng": "seed"}, "rng must be None"),
+        ({"sampling": "oracle"}, "the sampling rule 'oracle' needs the truth"),
+        ({"sampling": "oracle", "target": [1.0]}, "one weight per arm, 3 in all, got (1,)"),
+        ({"sampling": "oracle", "target": [1.0, 1.0, 0.0]}, "that sum to 1"),
+        ({"sampling": "oracle", "target": {"red": 1.0}}, "unknown arm 'red'"),
+    ],
+)
+def test_sessions_that_cannot_be(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as error:
+        Session(tea(), **arguments)
+    assert message in str(error.value)
+
+
+def test_not_a_problem() -> None:
+    with pytest.raises(InputError, match="a session needs a Problem"):
+        Session("cov-boost")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("n", [0, -1, 1.5, True, "2"])
+def test_asking_for_nothing(n: Any) -> None:
+    with pytest.raises(InputError, match="must be at least 1"):
+        Session(tea(), rng=1).ask(n)
+
+
+def test_every_kind_of_seed() -> None:
+    made = instance("correlated")
+    kinds = [5, np.random.SeedSequence(5), np.random.default_rng(5)]
+    sessions = [Session(made.problem, sampling="uniform", rng=rng) for rng in kinds]
+    asks = [session.ask(50) for session in sessions]
+    assert asks[0] == asks[1] == asks[2]
+    assert Session(made.problem, sampling="uniform", rng=6).ask(50) != asks[0]
+    assert Session(made.problem, sampling="uniform").ask(50) != asks[0]
+
+
+def test_two_words_are_drawn_and_no_more() -> None:
+    rng, twin = np.random.default_rng(5), np.random.default_rng(5)
+    session = Session(tea(), rng=rng)
+    session.ask(20)
+    twin.integers(0, 2**64, size=2, dtype=np.uint64)
+    assert rng.bit_generator.state == twin.bit_generator.state
+
+
+RULES: list[dict[str, Any]] = [
+    {},
+    {"sampling": "posterior", "tracking": "mixture"},
+    {"sampling": "posterior", "draws": "literal"},
+    {"sampling": "uniform", "stopping": "never"},
+    {"calibration": "sharp", "kappa": 2.0, "delta": 0.01},
+    {"sampling": "oracle", "target": [0.2] * 5},
+    {"sampling": "posterior", "draws": "literal", "eta": "estimate"},
+]
+
+
+@given(
+    rules=st.sampled_from(RULES),
+    before=st.integers(0, 80),
+    after=st.integers(1, 30),
+    batch=st.integers(0, 3),
+)
+def test_snapshot_anywhere_then_go_on_to_the_bit(
+    rules: dict[str, Any], before: int, after: int, batch: int
+) -> None:
+    made = instance("correlated", rho=0.5)
+    session = Session(made.problem, rng=11, **rules)
+    trial = environment_of(made).start(12)
+    drive(session, trial, before)
+    session.ask(batch) if batch else None
+    twin = Session.restore(json.loads(state(session)))
+    assert state(twin) == state(session)
+    assert twin.stopped == session.stopped
+    assert twin.problem == session.problem
+    assert twin.rules == session.rules
+    for _ in range(after):
+        arm = session.ask()
+        assert twin.ask() == arm
+        x = trial.pull(arm)
+        session.tell(arm, x)
+        twin.tell(arm, x)
+    assert state(twin) == state(session)
+
+
+@pytest.mark.parametrize("name", ["noc-transductive", "cov-boost", "random-bernoulli"])
+def test_snapshot_of_other_settings(name: str) -> None:
+    made = instance(name)
+    session = Session(made.problem, rng=11)
+    trial = environment_of(made).start(12)
+    drive(session, trial, 150)
+    twin = Session.restore(json.loads(state(session)))
+    for _ in range(100):
+        arm = session.ask()
+        assert twin.ask() == arm
+        x = trial.pull(arm)
+        session.tell(arm, x)
+        twin.tell(arm, x)
+    assert state(twin) == state(session)
+
+
+def test_snapshot_keeps_a_parameter_set() -> None:
+    problem = Problem(objectives=["y"], covariance=[1], arms=3, parameter_set=Ball(2.0))
+    session = Session(problem, rng=1)
+    assert Session.restore(json.loads(state(session))).problem == problem
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"format": 99},
+            "the snapshot has format 99, but this version of psips reads format 1",
+        ),
+        ({"format": None}, "the snapshot has format None"),
+        ({"engine": {}}, "the snapshot is damaged"),
+        ({"rules": {"delta": 2}}, "expected a number between 0 and 1"),
+        ({"problem": {"name": ""}}, "the problem lacks the key"),
+    ],
+)
+def test_damaged_snapshots(change: dict[str, Any], message: str) -> None:
+    snapshot = Session(tea(), rng=1).snapshot() | change
+    with pytest.raises(InputError) as error:
+        Session.restore(snapshot)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("key", ["problem", "rules", "target", "engine"])
+def test_snapshot_cut_short(key: str) -> None:
+    snapshot = Session(tea(), rng=1).snapshot()
+    del snapshot[key]
+    with pytest.raises(InputError, match=f"the snapshot lacks the key '{key}'"):
+        Session.restore(snapshot)
+
+
+@pytest.mark.parametrize("data", [{}, [], None, "snapshot"])
+def test_not_a_snapshot(data: Any) -> None:
+    with pytest.raises(InputError, match="this is not a snapshot of a session"):
+        Session.restore(data)
+
+
+@given(
+    rows=st.lists(
+        st.tuples(st.integers(0, 2), st.floats(-50, 50), st.floats(-50, 50)),
+        min_size=1,
+        max_size=25,
+    ),
+    cuts=st.lists(st.integers(0, 25), max_size=4),
+    shuffle=st.randoms(use_true_random=False),
+    structured=st.booleans(),
+)
+def test_order_and_batches_do_not_matter(
+    rows: list[tuple[int, float, float]], cuts: list[int], shuffle: Any, structured: bool
+) -> None:
+    problem = linear() if structured else tea()
+    table = pd.DataFrame(
+        [(problem.arms[arm], x, y) for arm, x, y in rows], columns=["arm", *problem.objectives]
+    )
+    whole, batches, shuffled = (Session(problem, rng=1) for _ in range(3))
+    whole.tell(table)
+    edges = [0, *sorted(min(cut, len(table)) for cut in cuts), len(table)]
+    for start, end in pairwise(edges):
+        batches.tell(table.iloc[start:end])
+    order = list(range(len(table)))
+    shuffle.shuffle(order)
+    for row in order:
+        arm, x, y = table.iloc[row]
+        shuffled.tell(arm, [x, y])
+    # The same order gives the same bits; another order differs by rounding only.
+    pd.testing.assert_frame_equal(
+        batches.status().answers.drop(columns="candidate"),
+        whole.status().answers.drop(columns="candidate"),
+        check_exact=True,
+    )
+    pd.testing.assert_frame_equal(
+        shuffled.status().arms, whole.status().arms, rtol=1e-9, atol=1e-9
+    )
+    assert batches.stopped == whole.stopped or len(edges) > 2
