@@ -292,21 +292,25 @@ def _measure(metric: Metric, diagonal: bool, cover: Cover, first: int, last: int
 
 
 @part
+def distance_from(metric: Metric, z: int, x: int) -> float:
+    """How far z is from reaching x in some objective; -1 if x does not dominate it."""
+    gap = np.inf
+    for c in range(metric.mu.shape[1]):
+        ahead = (metric.mu[x, c] - metric.mu[z, c]) / math.sqrt(metric.Sigma[c, c])
+        gap = min(gap, ahead)
+        if gap < 0.0:
+            return -1.0
+    return gap / math.sqrt(inner(metric, z, x, x))
+
+
+@part
 def find_keeper(metric: Metric, z: int, members: Ints) -> tuple[int, float]:
     """Return the member that dominates z most safely, and z's distance from its level."""
-    d = metric.mu.shape[1]
-    best, distance = -1, -1.0
+    best, distance = members[0], -1.0
     for x in members:
-        gap = np.inf
-        for c in range(d):
-            ahead = (metric.mu[x, c] - metric.mu[z, c]) / math.sqrt(metric.Sigma[c, c])
-            gap = min(gap, ahead)
-            if gap < 0.0:
-                break
-        if gap >= 0.0:
-            far = gap / math.sqrt(inner(metric, z, x, x))
-            if far > distance:
-                best, distance = x, far
+        far = distance_from(metric, z, x)
+        if far > distance:
+            best, distance = x, far
     return best, distance
 
 
@@ -420,7 +424,9 @@ def build(model: Model, belief: Belief, front: Front, cover: Cover, spare: float
     first, closest = -1, np.inf
     for i in range(size[LIVE]):
         z = front.live[i]
-        front.keeper[z], distance[z] = find_keeper(metric, z, members)
+        distance[z] = distance_from(metric, z, front.keeper[z])
+        if distance[z] ** 2 <= nearest + 2.0 * NATS * spare:
+            front.keeper[z], distance[z] = find_keeper(metric, z, members)
         if distance[z] < closest:
             first, closest = z, distance[z]
     shift = np.zeros((model.h, d))

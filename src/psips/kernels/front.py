@@ -133,22 +133,57 @@ def find_change(
 
 @part
 def elect(mu: Floats, inside: Mask, members: Ints, live: Ints, keeper: Ints, size: Ints) -> None:
-    """Make S_hat the Pareto set of the current means; everything else is live."""
-    pareto_set(mu, inside)
+    """Make S_hat the Pareto set of the current means; everything else is live.
+
+    Only old members and answers that no old member dominates can belong to it, so what is
+    sorted is a small part of the answers; n d operations otherwise.
+    """
+    n, d = mu.shape
+    old = size[MEMBERS]
+    rivals = np.empty(n, np.int64)
+    count = 0
+    for z in range(n):
+        if not inside[z]:
+            held = False
+            if old > 0:
+                held = dominates(mu, keeper[z], z)
+            k = 0
+            while not held and k < old:
+                if dominates(mu, members[k], z):
+                    keeper[z] = members[k]
+                    held = True
+                k += 1
+            if held:
+                continue
+        rivals[count] = z
+        count += 1
+    points = np.empty((count, d))
+    best = np.empty(count, np.bool_)
+    for k in range(count):
+        for c in range(d):
+            points[k, c] = mu[rivals[k], c]
+    pareto_set(points, best)
     size[MEMBERS] = 0
-    size[LIVE] = 0
-    for a in range(mu.shape[0]):
-        if inside[a]:
-            members[size[MEMBERS]] = a
+    for k in range(count):
+        z = rivals[k]
+        inside[z] = best[k]
+        if best[k]:
+            members[size[MEMBERS]] = z
             size[MEMBERS] += 1
-        else:
-            live[size[LIVE]] = a
+    for k in range(count):
+        z = rivals[k]
+        if not best[k]:
+            for j in range(size[MEMBERS]):
+                if dominates(mu, members[j], z):
+                    keeper[z] = members[j]
+                    break
+    size[LIVE] = 0
+    for z in range(n):
+        if not inside[z]:
+            if not inside[keeper[z]]:  # it has left; what dominates it dominates z
+                keeper[z] = keeper[keeper[z]]
+            live[size[LIVE]] = z
             size[LIVE] += 1
-    for i in range(size[LIVE]):
-        for j in range(size[MEMBERS]):
-            if dominates(mu, members[j], live[i]):
-                keeper[live[i]] = members[j]
-                break
 
 
 @part
