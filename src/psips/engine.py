@@ -12,13 +12,13 @@ import numpy as np
 
 from psips.kernels.belief import Belief, empty_belief, learn
 from psips.kernels.cover import Cover, empty_cover
-from psips.kernels.draws import Draw, empty_draw
+from psips.kernels.draws import LITERAL, Draw, empty_draw
 from psips.kernels.front import MEMBERS, RECORDS, Front, empty_front
 from psips.kernels.model import Floats, Model
 from psips.kernels.noise import Source
 from psips.kernels.rng import Stream
 from psips.kernels.round import STOPPED, Learner, Options, empty_learner
-from psips.kernels.run import ASK, RUN, TELL, drive
+from psips.kernels.run import ASK, RUN, TELL, drive, drive_literally
 
 CAPACITY = 4096  # half-spaces a cover may hold; a larger one is not built
 LARGE_CAPACITY = 32768  # the same, beyond a hundred answers
@@ -31,7 +31,7 @@ class Engine:
         self.model = model
         self.options = options
         self.key = key
-        capacity = 0 if options.draws == 1 else CAPACITY if model.n <= 100 else LARGE_CAPACITY
+        capacity = 0 if options.draws == LITERAL else CAPACITY if model.n <= 100 else LARGE_CAPACITY
         self.belief: Belief = empty_belief(model)
         self.front: Front = empty_front(model)
         self.cover: Cover = empty_cover(model, capacity)
@@ -59,6 +59,21 @@ class Engine:
         self._drive(RUN, source, noise_key, results)
 
     def _drive(self, mode: int, source: Source, noise_key: Stream, results: int) -> int:
+        if self.options.draws == LITERAL:
+            return drive_literally(
+                self.model,
+                self.options,
+                self.belief,
+                self.front,
+                self._draw,
+                self.learner,
+                self.outcome,
+                self.key,
+                source,
+                noise_key,
+                mode,
+                results,
+            )
         return drive(
             self.model,
             self.options,

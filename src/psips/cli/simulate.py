@@ -143,7 +143,8 @@ def _show(summary: Summary) -> None:
     params = ", ".join(f"{name}={value}" for name, value in settings["params"].items())
     console = output()
     console.print(f"[bold]{settings['instance']}[/bold] {params}".strip())
-    console.print(", ".join(f"{name} {value}" for name, value in rules.items()), style="dim")
+    chosen = ", ".join(f"{name} {value}" for name, value in rules.items())
+    console.print(chosen, style="dim", soft_wrap=True)
 
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column()

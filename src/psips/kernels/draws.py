@@ -168,7 +168,8 @@ def search(
                 piece[0] = j
                 piece[1] = i
                 return True
-    for z in live:
+    for i in range(live.shape[0]):
+        z = live[i]
         draw_row(stream, L, mean, scale * math.sqrt(inverse[z]), z, values)
         drawn[z] = number
         if not dominates(values, keeper[z], z):
@@ -178,6 +179,7 @@ def search(
                     held = True
                     break
             if not held:
+                live[i], live[i // 2] = live[i // 2], z  # look at it sooner next time
                 piece[0] = z
                 piece[1] = -1
                 return True
@@ -197,7 +199,8 @@ def search_image(
                 piece[0] = j
                 piece[1] = i
                 return True
-    for z in live:
+    for i in range(live.shape[0]):
+        z = live[i]
         image(Z, theta, z, values)
         if not dominates(values, keeper[z], z):
             held = False
@@ -206,6 +209,7 @@ def search_image(
                     held = True
                     break
             if not held:
+                live[i], live[i // 2] = live[i // 2], z  # look at it sooner next time
                 piece[0] = z
                 piece[1] = -1
                 return True

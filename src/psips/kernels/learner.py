@@ -74,7 +74,14 @@ def posterior_gains(
 
 @part
 def nearest_in_escape(
-    metric: Metric, values: Floats, z: int, members: Ints, xs: Ints, cs: Ints, y: Floats
+    metric: Metric,
+    values: Floats,
+    z: int,
+    members: Ints,
+    shift: Floats,
+    xs: Ints,
+    cs: Ints,
+    y: Floats,
 ) -> int:
     """Project on the piece "z above each x in S, in the objective where the draw has it most".
 
@@ -82,8 +89,7 @@ def nearest_in_escape(
     """
     d = metric.mu.shape[1]
     s = members.shape[0]
-    choice = np.empty(s, np.int64)
-    listed = np.zeros(s, np.bool_)
+    choice = np.empty(s, np.int64)  # -1 once listed
     for i in range(s):
         most = -np.inf
         for c in range(d):
@@ -91,7 +97,6 @@ def nearest_in_escape(
             if lead > most:
                 most = lead
                 choice[i] = c
-    shift = np.zeros((metric.mu.shape[0] if metric.unstructured else metric.W.shape[1], d))
     at_z = np.empty(d)
     at_x = np.empty(d)
     m = 0
@@ -104,8 +109,8 @@ def nearest_in_escape(
                 at_z[c] = metric.mu[z, c]
         worst, most = -1, 1e-10
         for i in range(s):
-            if not listed[i]:
-                c = choice[i]
+            c = choice[i]
+            if c >= 0:
                 if m > 0 and not metric.unstructured:
                     moved(metric, members[i], shift, True, at_x)
                     ahead = at_x[c] - at_z[c]
@@ -116,9 +121,9 @@ def nearest_in_escape(
                     worst, most = i, ahead
         if worst < 0:
             break
-        listed[worst] = True
         xs[m] = members[worst]
         cs[m] = choice[worst]
+        choice[worst] = -1
         m += 1
         project(metric, z, m, xs, cs, y)
     return m
@@ -147,7 +152,9 @@ def projected_gains(
             cs[c] = c
         project(metric, z, m, xs, cs, y)
     else:
-        m = nearest_in_escape(metric, draw.values, z, members, xs, cs, y)
+        m = nearest_in_escape(
+            metric, draw.values, z, members, draw.shift, xs, cs, y
+        )
     if m == 0:
         return False
     shift, Sigma = draw.shift, model.Sigma

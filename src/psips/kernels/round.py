@@ -1,4 +1,4 @@
-"""One round: take in what was told (``evaluate``), say what to pull next (``choose``)."""
+"""The steps of a round: judge what was told, and from the min learner to the next arm."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from psips.kernels.belief import Belief, ready
 from psips.kernels.cover import Cover, build, refresh
-from psips.kernels.draws import FIRST_HIT, Draw, first_hit
+from psips.kernels.draws import Draw, first_hit
 from psips.kernels.front import (
     EAGER,
     LIVE,
@@ -25,7 +25,7 @@ from psips.kernels.jit import kernel, spliced
 from psips.kernels.learner import posterior_gains, projected_gains
 from psips.kernels.literal import in_ball_hit, shared_draws
 from psips.kernels.model import Floats, Ints, Model
-from psips.kernels.rng import LEARN, PULL, STOP, Stream, seed, uniform
+from psips.kernels.rng import PULL, STOP, Stream, seed, uniform
 from psips.kernels.thresholds import Calibration, inflation_and_budget, radius_of_rewards
 
 # Sampling rules.
@@ -81,6 +81,23 @@ def empty_learner(model: Model) -> Learner:
 
 
 @spliced
+def calibrate(
+    model: Model, options: Options, belief: Belief, front: Front, outcome: Floats
+) -> None:
+    """Inflation and budget for the results told so far."""
+    outcome[INFLATION], outcome[LOG_BUDGET] = inflation_and_budget(
+        model.unstructured,
+        model.K,
+        model.h,
+        model.d,
+        model.xi,
+        options.calibration,
+        float(belief.count[0]),
+        front.size[MEMBERS],
+    )
+
+
+@spliced
 def evaluate(
     model: Model,
     options: Options,
@@ -88,114 +105,131 @@ def evaluate(
     front: Front,
     cover: Cover,
     draw: Draw,
-    learner: Learner,
     outcome: Floats,
     key: Stream,
 ) -> None:
     """Candidate set and stopping rule for the data as they stand."""
+    size = front.size
     outcome[STOPPED] = 0.0
     outcome[LOG_HIT] = 0.0
-    learner.count[FRESH] = 0
     if ready(model.unstructured, belief.N):
-        t = float(belief.count[0])
-        literal = options.draws != FIRST_HIT
-        size = front.size
-        spare = max(front.reach[2], 1.0)
         if size[EAGER] == 2:
             size[EAGER] = 1
-        if literal or size[EAGER] == 1:
+        if size[EAGER] == 1:
             elect_plainly(model, belief, front, draw.piece)
         elif not refresh(model, belief, front, cover, draw.piece):
-            build(model, belief, front, cover, spare)
-        inflation, log_budget = inflation_and_budget(
-            model.unstructured,
-            model.K,
-            model.h,
-            model.d,
-            model.xi,
-            options.calibration,
-            t,
-            size[MEMBERS],
-        )
-        outcome[INFLATION] = inflation
-        outcome[LOG_BUDGET] = log_budget
-        eta = options.eta
-        if eta == 0.0:
-            radius = radius_of_rewards(
-                model.P,
-                belief.N,
-                belief.theta,
-                front.inside,
-                front.members[: size[MEMBERS]],
-                t,
-                learner.estimate,
-            )
-            eta = 1.0 / (8.0 * radius * radius)
-        front.reach[2] = max(inflation, 1.0 / eta)
+            build(model, belief, front, cover, front.reach[2])
+        calibrate(model, options, belief, front, outcome)
+        front.reach[2] = max(outcome[INFLATION], 1.0 / options.eta)
         if options.stopping == BY_POSTERIOR:
             seed(draw.stream, key, belief.count[0], STOP)
-            if literal:
-                learns = options.eta > 0.0 and options.sampling <= PROJECTED
-                stop_hit, learn_hit = shared_draws(
-                    model,
-                    belief,
-                    front,
-                    draw,
-                    front.members[: size[MEMBERS]],
-                    inflation,
-                    log_budget,
-                    eta,
-                    learns,
-                    learner.point,
-                )
-                outcome[LOG_HIT] = stop_hit
-                outcome[LOG_LEARNED] = learn_hit
-                learner.count[FRESH] = 1 if learn_hit < np.inf else 0
-            else:
-                outcome[LOG_HIT] = first_hit(
-                    model, belief, front, cover, draw, math.sqrt(inflation), log_budget
-                )
+            scale = math.sqrt(outcome[INFLATION])
+            outcome[LOG_HIT] = first_hit(
+                model, belief, front, cover, draw, scale, outcome[LOG_BUDGET]
+            )
             outcome[STOPPED] = 1.0 if outcome[LOG_HIT] == np.inf else 0.0
 
 
 @spliced
-def learn_weights(
+def find_response(
     model: Model,
     options: Options,
     belief: Belief,
     front: Front,
     cover: Cover,
     draw: Draw,
+    outcome: Floats,
+) -> float:
+    """Draw the min learner's point; return the scale of the draw, 0 if there was no hit."""
+    scale = 1.0 / math.sqrt(options.eta)
+    outcome[LOG_LEARNED] = first_hit(model, belief, front, cover, draw, scale, np.inf)
+    return scale if outcome[LOG_LEARNED] < np.inf else 0.0
+
+
+@spliced
+def evaluate_literally(
+    model: Model,
+    options: Options,
+    belief: Belief,
+    front: Front,
+    draw: Draw,
     learner: Learner,
     outcome: Floats,
-    w: Floats,
+    key: Stream,
 ) -> None:
-    """AdaHedge's weights for this round into ``w``; then feed it the min learner's move."""
-    weights(learner.gains, learner.gap[0], w)
+    """As ``evaluate``, with the published loop: the learner's hit is found on the way."""
+    size = front.size
+    outcome[STOPPED] = 0.0
+    outcome[LOG_HIT] = 0.0
+    learner.count[FRESH] = 0
+    if ready(model.unstructured, belief.N):
+        elect_plainly(model, belief, front, draw.piece)
+        calibrate(model, options, belief, front, outcome)
+        members = front.members[: size[MEMBERS]]
+        if options.eta == 0.0:
+            radius_of_rewards(
+                model.P,
+                belief.N,
+                belief.theta,
+                front.inside,
+                members,
+                float(belief.count[0]),
+                learner.estimate,
+            )
+        if options.stopping == BY_POSTERIOR:
+            seed(draw.stream, key, belief.count[0], STOP)
+            learns = options.eta > 0.0 and options.sampling <= PROJECTED
+            outcome[LOG_HIT], outcome[LOG_LEARNED] = shared_draws(
+                model,
+                belief,
+                front,
+                draw,
+                members,
+                outcome[INFLATION],
+                outcome[LOG_BUDGET],
+                max(options.eta, 1e-300),
+                learns,
+                learner.point,
+            )
+            outcome[STOPPED] = 1.0 if outcome[LOG_HIT] == np.inf else 0.0
+            learner.count[FRESH] = 1 if outcome[LOG_LEARNED] < np.inf else 0
+
+
+@spliced
+def find_response_literally(
+    model: Model,
+    options: Options,
+    belief: Belief,
+    front: Front,
+    draw: Draw,
+    learner: Learner,
+    outcome: Floats,
+) -> float:
+    """As ``find_response``: the hit of the shared draws, or of further ones."""
     members = front.members[: front.size[MEMBERS]]
     eta = options.eta
-    radius = np.inf
     if eta == 0.0:
         radius = learner.estimate[0] + learner.estimate[1]
         eta = 1.0 / (8.0 * radius * radius)
-    scale = 1.0 / math.sqrt(eta)
-    whole = options.draws != FIRST_HIT or radius < np.inf
-    if learner.count[FRESH] == 0:
-        if radius < np.inf:
-            outcome[LOG_LEARNED] = in_ball_hit(
-                model, belief, front, draw, members, eta, radius, learner.point
-            )
-        elif whole:
-            _, outcome[LOG_LEARNED] = shared_draws(
-                model, belief, front, draw, members, 1.0 / eta, np.inf, eta, True, learner.point
-            )
-        else:
-            outcome[LOG_LEARNED] = first_hit(
-                model, belief, front, cover, draw, scale, np.inf
-            )
+        outcome[LOG_LEARNED] = in_ball_hit(
+            model, belief, front, draw, members, eta, radius, learner.point
+        )
+    elif learner.count[FRESH] == 0:
+        _, outcome[LOG_LEARNED] = shared_draws(
+            model,
+            belief,
+            front,
+            draw,
+            members,
+            1.0 / eta,
+            outcome[LOG_BUDGET] + np.inf,
+            eta,
+            True,
+            learner.point,
+        )
     learner.count[FRESH] = 0
-    hit = outcome[LOG_LEARNED] < np.inf
-    if hit and whole:  # the point is complete: note so, and look which piece it is in
+    scale = 0.0
+    if outcome[LOG_LEARNED] < np.inf:
         copy_rows(learner.point, draw.theta)
         draw.made[2] += 1.0
         for a in range(model.n):
@@ -206,9 +240,27 @@ def learn_weights(
             else:
                 image(model.Z, learner.point, a, draw.values)
         live = front.live[: front.size[LIVE]]
-        hit = find_change(draw.values, members, live, front.keeper, draw.piece)
-    if hit:
+        if find_change(draw.values, members, live, front.keeper, draw.piece):
+            scale = 1.0 / math.sqrt(eta)
+    return scale
+
+
+@spliced
+def play(
+    model: Model,
+    options: Options,
+    belief: Belief,
+    front: Front,
+    draw: Draw,
+    learner: Learner,
+    scale: float,
+    w: Floats,
+) -> None:
+    """AdaHedge's weights into ``w``; then feed it the gains of the min learner's point."""
+    weights(learner.gains, learner.gap[0], w)
+    if scale > 0.0:
         gains = np.zeros(model.K)
+        hit = True
         if options.sampling == POSTERIOR:
             posterior_gains(model, belief, front, draw, scale, gains)
         else:
@@ -218,67 +270,71 @@ def learn_weights(
 
 
 @spliced
-def choose(
+def next_arm(
     model: Model,
     options: Options,
     belief: Belief,
-    front: Front,
-    cover: Cover,
-    draw: Draw,
     learner: Learner,
-    outcome: Floats,
+    draw: Draw,
     key: Stream,
+    learned: bool,
+    w: Floats,
 ) -> int:
-    """Return the arm to pull next; it counts as pending until it is told."""
+    """From weights, or without, to the arm to pull; it counts as pending until it is told."""
     K = model.K
-    pending = learner.pending
-    arm = -1
-    if model.unstructured:  # every arm once, in order
+    N, pending, played = belief.N, learner.pending, learner.played
+    arm = 0
+    if options.sampling == ROUND_ROBIN:
         for a in range(K):
-            if belief.N[a] + pending[a] == 0.0:
+            if N[a] + pending[a] < N[arm] + pending[arm]:
                 arm = a
-                break
-    if arm < 0:
-        learner.count[ASKED] += 1
-        asked = learner.count[ASKED]
-        w = np.zeros(K)
-        if options.sampling == UNIFORM:
-            for a in range(K):
-                w[a] = 1.0 / K
-        elif options.sampling == ORACLE:
-            for a in range(K):
-                w[a] = options.target[a]
-        elif options.sampling == ROUND_ROBIN or not ready(model.unstructured, belief.N):
-            for a in range(K):  # of use only while results are awaited
-                w[a] = model.explore[a]
-        else:
-            seed(draw.stream, key, asked, LEARN)
-            learn_weights(
-                model, options, belief, front, cover, draw, learner, outcome, w
-            )
-            gamma = float(asked) ** -options.alpha
-            for a in range(K):
-                w[a] = (1.0 - gamma) * w[a] + gamma * model.explore[a]
-        if options.sampling == ROUND_ROBIN:
-            arm = 0
-            for a in range(K):
-                if belief.N[a] + pending[a] < belief.N[arm] + pending[arm]:
-                    arm = a
-        elif options.tracking == TRACK and options.sampling != UNIFORM:
-            deficit = -np.inf
-            for a in range(K):
-                learner.played[a] += w[a]
-                short = learner.played[a] - belief.N[a] - pending[a]
+    else:
+        gamma = float(learner.count[ASKED]) ** -options.alpha if learned else 0.0
+        track = options.tracking == TRACK and options.sampling != UNIFORM
+        u = 0.0
+        if not track:
+            seed(draw.stream, key, learner.count[ASKED], PULL)
+            u = uniform(draw.stream)
+        deficit = -np.inf
+        for a in range(K):
+            weight = (1.0 - gamma) * w[a] + gamma * model.explore[a]
+            played[a] += weight
+            if track:
+                short = played[a] - N[a] - pending[a]
                 if short > deficit:
                     arm, deficit = a, short
-        else:
-            seed(draw.stream, key, asked, PULL)
-            u = uniform(draw.stream)
-            arm = 0
-            for a in range(K):
-                learner.played[a] += w[a]
-                if w[a] > 0.0 and u > 0.0:
+            else:
+                if weight > 0.0 and u > 0.0:
                     arm = a
-                u -= w[a]
+                u -= weight
     pending[arm] += 1.0
     return arm
+
+
+@spliced
+def unseen(model: Model, belief: Belief, learner: Learner) -> int:
+    """Return the first arm never pulled nor asked for (unstructured); -1 if there is none."""
+    first = -1
+    if model.unstructured:
+        for a in range(model.K - 1, -1, -1):
+            if belief.N[a] + learner.pending[a] == 0.0:
+                first = a
+    return first
+
+
+@spliced
+def fixed_weights(
+    model: Model, options: Options, belief: Belief, w: Floats
+) -> bool:
+    """Weights of the rules that learn nothing into ``w``; False if the rule does learn."""
+    fixed = True
+    for a in range(model.K):
+        if options.sampling == UNIFORM:
+            w[a] = 1.0 / model.K
+        elif options.sampling == ORACLE:
+            w[a] = options.target[a]
+        elif options.sampling == ROUND_ROBIN or not ready(model.unstructured, belief.N):
+            w[a] = model.explore[a]  # asked ahead of the first results: explore
+        else:
+            fixed = False
+    return fixed

@@ -142,6 +142,11 @@ class Rules:
         if self.eta != "estimate":
             return float(self.eta)
         if problem.unstructured:
+            if self.draws != "literal":
+                raise InputError(
+                    "eta = 'estimate' belongs to the published loop: choose draws='literal', "
+                    "or a number for eta"
+                )
             return 0.0
         model = problem.model
         if model.kind != 1:

@@ -16,7 +16,10 @@ from psips.rules import Rules
 from psips.seeds import Key, Seed, draw_key, generator
 from psips.session import Session
 
-SLICE = 5000  # results between two calls of a watch
+# Compiled code cannot be interrupted, so a run is cut into slices that take about this many
+# seconds; they do not change it.
+PAUSE = 0.1
+FIRST_SLICE = 64
 
 Watch = Callable[[Session], None]
 
@@ -112,7 +115,7 @@ def play(
     *,
     max_results: int = 10**6,
     watch: Watch | None = None,
-    every: int = SLICE,
+    every: int = 5000,
 ) -> Run:
     """Continue a session against an environment, to the stop or to a cap.
 
@@ -126,9 +129,9 @@ def play(
     max_results : int
         Results in the session at which to end.
     watch : callable, optional
-        Called with the session after ``every`` results, and at the end.
+        Called with the session now and then, and at the end.
     every : int
-        Results between two calls of ``watch``; the run itself does not depend on it.
+        Most results between two calls of ``watch``; the run itself does not depend on it.
     """
     if isinstance(max_results, bool) or not isinstance(max_results, int | np.integer):
         raise InputError(f"max_results must be a whole number, got {max_results!r}")
@@ -136,14 +139,15 @@ def play(
         raise InputError(f"max_results must be at least 1, got {max_results}")
     _check_fit(session.problem, environment.problem)
     engine, source = session.engine, environment.source
-    begin = perf_counter()
-    if watch is None:
-        engine.run(source, key, int(max_results))
-    else:
-        while not session.stopped and session.results < max_results:
-            engine.run(source, key, min(session.results + every, int(max_results)))
+    seconds, size = 0.0, FIRST_SLICE
+    while not session.stopped and session.results < max_results:
+        begin = perf_counter()
+        engine.run(source, key, min(session.results + min(size, every), int(max_results)))
+        spent = perf_counter() - begin
+        seconds += spent
+        size = 2 * size if spent < PAUSE else max(1, size // 2)
+        if watch is not None:
             watch(session)
-    seconds = perf_counter() - begin
     proposals, literal_draws = engine.proposals
     return Run(
         stopped=session.stopped,

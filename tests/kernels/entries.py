@@ -1,0 +1,349 @@
+"""Ways into kernels that have none from Python, and posterior states made by hand.
+
+Each entry is compiled once a process, so there are few and they do much. They are not
+cached: a cache does not see that a kernel below has changed.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import naive
+import numba
+import numpy as np
+
+from psips.kernels.belief import Belief, empty_belief, in_theta
+from psips.kernels.cone import Metric, move, moved, nonnegative, project
+from psips.kernels.cover import DEPTH, Cover, build, empty_cover, refresh
+from psips.kernels.draws import Draw, _propose, contained, empty_draw, first_hit, weigh
+from psips.kernels.front import (
+    EAGER,
+    LIVE,
+    MEMBERS,
+    RECORDS,
+    Front,
+    elect,
+    empty_front,
+    find_change,
+)
+from psips.kernels.learner import posterior_gains
+from psips.kernels.model import BALL, EVERYTHING, Model
+from psips.kernels.rng import (
+    exponential,
+    log_geometric,
+    log_tail,
+    normal,
+    normal_above,
+    seed,
+    uniform,
+)
+from psips.kernels.thresholds import Calibration, inflation_and_budget
+
+NORMAL, UNIFORM, EXPONENTIAL, NORMAL_ABOVE, LOG_GEOMETRIC, LOG_TAIL = range(6)
+
+
+@numba.njit(error_model="numpy")
+def fill(kind: int, stream: np.ndarray, parameter: float, out: np.ndarray) -> None:
+    """Many draws of one kind; LOG_TAIL maps ``out`` instead."""
+    for i in range(out.shape[0]):
+        if kind == NORMAL:
+            out[i] = normal(stream)
+        elif kind == UNIFORM:
+            out[i] = uniform(stream)
+        elif kind == EXPONENTIAL:
+            out[i] = exponential(stream)
+        elif kind == NORMAL_ABOVE:
+            out[i] = normal_above(stream, parameter)
+        elif kind == LOG_GEOMETRIC:
+            out[i] = log_geometric(stream, parameter)
+        else:
+            out[i] = log_tail(out[i])
+
+
+@numba.njit(error_model="numpy")
+def is_in_theta(
+    kind: int, ball: np.ndarray, low: np.ndarray, high: np.ndarray, theta: np.ndarray
+) -> bool:
+    return in_theta(kind, ball, low, high, theta)
+
+
+@numba.njit(error_model="numpy")
+def change(
+    values: np.ndarray,
+    members: np.ndarray,
+    live: np.ndarray,
+    keeper: np.ndarray,
+    piece: np.ndarray,
+) -> bool:
+    return find_change(values, members, live, keeper, piece)
+
+
+@numba.njit(error_model="numpy")
+def elected(
+    mu: np.ndarray,
+    inside: np.ndarray,
+    members: np.ndarray,
+    live: np.ndarray,
+    keeper: np.ndarray,
+    size: np.ndarray,
+) -> None:
+    elect(mu, inside, members, live, keeper, size)
+
+
+@numba.njit(error_model="numpy")
+def solve(G: np.ndarray, b: np.ndarray, y: np.ndarray) -> None:
+    nonnegative(G, b, b.shape[0], y)
+
+
+@numba.njit(error_model="numpy")
+def nearest(
+    metric: Metric, z: int, xs: np.ndarray, cs: np.ndarray, y: np.ndarray, at: np.ndarray
+) -> float:
+    """Project; ``at`` (n, d) becomes the answers at the nearest point."""
+    square = project(metric, z, xs.shape[0], xs, cs, y)
+    n, d = metric.mu.shape
+    shift = np.zeros((n if metric.unstructured else metric.W.shape[1], d))
+    move(metric, z, xs.shape[0], xs, cs, y, shift)
+    for a in range(n):
+        touched = a == z
+        for x in xs:
+            touched = touched or a == x
+        moved(metric, a, shift, touched, at[a])
+    return square
+
+
+@numba.njit(error_model="numpy")
+def calibrated(
+    unstructured: bool,
+    K: int,
+    h: int,
+    d: int,
+    xi: float,
+    calibration: Calibration,
+    t: float,
+    members: int,
+) -> tuple[float, float]:
+    return inflation_and_budget(unstructured, K, h, d, xi, calibration, t, members)
+
+
+BUILD, REFRESH, HITS, EAGER_HITS, CARELESS, CONTAINED = range(6)
+
+
+@numba.njit(error_model="numpy")
+def act(
+    what: int,
+    model: Model,
+    belief: Belief,
+    front: Front,
+    cover: Cover,
+    draw: Draw,
+    key: np.ndarray,
+    scale: float,
+    log_index: np.ndarray,  # (samples,)
+    points: np.ndarray,  # (samples, h, d)
+    gains: np.ndarray,  # (samples, K)
+) -> bool:
+    """BUILD or REFRESH the cover; make HITS; CONTAINED: number the sets that hold each point.
+
+    EAGER_HITS tries a few literal draws and builds the cover after them, every time anew.
+    CARELESS is a broken sampler: it keeps a point whatever earlier sets contain it.
+    """
+    if what == BUILD:
+        build(model, belief, front, cover, scale * scale)
+        return True
+    if what == REFRESH:
+        return refresh(model, belief, front, cover, draw.piece)
+    e = np.empty(DEPTH)
+    P, top = weigh(scale, np.inf, front.size[RECORDS], cover, draw.p)
+    for sample in range(log_index.shape[0]):
+        seed(draw.stream, key, sample, 1)
+        if what == CONTAINED:
+            for a in range(model.n):
+                for c in range(model.d):
+                    if model.unstructured:
+                        draw.values[a, c] = points[sample, a, c]
+                    else:
+                        draw.values[a, c] = 0.0
+                        for i in range(model.h):
+                            draw.values[a, c] += model.Z[a, i] * points[sample, i, c]
+            log_index[sample] = 0.0
+            for j in range(front.size[RECORDS]):
+                if contained(j, draw.values, cover.shape, cover.terms, cover.y, cover.L, e):
+                    log_index[sample] += 1.0
+            continue
+        if what == EAGER_HITS:
+            front.size[EAGER] = 1
+        if what != CARELESS:
+            log_index[sample] = first_hit(model, belief, front, cover, draw, scale, np.inf)
+        else:  # a limit of -1 hides every earlier set from the check
+            total = 0.0
+            while True:
+                total += math.exp(log_geometric(draw.stream, math.log(P) + top))
+                pick = uniform(draw.stream) * P
+                if _propose(model, belief, front, cover, draw, scale, -1.0, pick):
+                    break
+            log_index[sample] = math.log(total)
+        posterior_gains(model, belief, front, draw, scale, gains[sample])
+        for i in range(model.h):
+            for c in range(model.d):
+                points[sample, i, c] = (
+                    draw.values[i, c] if model.unstructured else draw.theta[i, c]
+                )
+
+
+class State(NamedTuple):
+    """A posterior with its front and its cover."""
+
+    model: Model
+    belief: Belief
+    front: Front
+    cover: Cover
+    draw: Draw
+
+
+class Hits(NamedTuple):
+    index: np.ndarray  # (samples,)
+    points: np.ndarray  # (samples, h, d)
+    gains: np.ndarray  # (samples, K)
+
+
+def plain_model(
+    Sigma: np.ndarray,
+    *,
+    K: int = 0,
+    A: np.ndarray | None = None,
+    Z: np.ndarray | None = None,
+    xi: float = 1.0,
+    ball: float = math.inf,
+) -> Model:
+    """A model with K unstructured arms, or with features."""
+    Sigma = np.ascontiguousarray(Sigma, float)
+    d = len(Sigma)
+    none = np.zeros((0, 0))
+    if A is not None:
+        A = np.ascontiguousarray(A, float)
+        Z = A if Z is None else np.ascontiguousarray(Z, float)
+        K = len(A)
+    P = np.linalg.inv(Sigma)
+    return Model(
+        A is None,
+        bool((np.diag(np.diag(Sigma)) == Sigma).all()),
+        K,
+        K if Z is None else len(Z),
+        K if A is None else A.shape[1],
+        d,
+        none if A is None else A,
+        none if Z is None else Z,
+        Sigma,
+        np.ascontiguousarray(np.linalg.cholesky(Sigma)),
+        np.ascontiguousarray((P + P.T) / 2),
+        0.0 if A is None else float(xi),
+        EVERYTHING if math.isinf(ball) else BALL,
+        np.full(d, ball),
+        none,
+        none,
+        np.full(K, 1 / K),
+    )
+
+
+def set_belief(model: Model, belief: Belief, theta: np.ndarray, N: np.ndarray) -> None:
+    """Make the posterior N(theta, Sigma (x) V^-1) with V from the counts N."""
+    belief.theta[:] = theta
+    belief.N[:] = N
+    belief.count[0] = int(np.sum(N))
+    if model.unstructured:
+        belief.B[:] = theta * np.asarray(N)[:, None]
+        return
+    V = model.xi * np.eye(model.h) + model.A.T @ (np.asarray(N)[:, None] * model.A)
+    belief.V[:] = V
+    belief.F[:] = np.linalg.inv(np.linalg.cholesky(V)).T
+    belief.B[:] = V @ theta
+
+
+def state(model: Model, theta: np.ndarray, N: np.ndarray, scale: float = 1.0) -> State:
+    """The posterior at theta and N with its cover built for draws inflated by scale."""
+    capacity = 4096
+    belief = empty_belief(model)
+    set_belief(model, belief, theta, N)
+    front, cover = empty_front(model), empty_cover(model, capacity)
+    made = State(model, belief, front, cover, empty_draw(model, capacity))
+    act_on(BUILD, made, scale)
+    front.size[EAGER] = 0
+    return made
+
+
+def act_on(what: int, at: State, scale: float = 1.0) -> bool:
+    """BUILD or REFRESH."""
+    none = np.zeros((0, 0))
+    key = np.zeros(2, np.uint64)
+    return act(what, *at, key, scale, np.zeros(0), np.zeros((0, 0, 0)), none)
+
+
+def hits(what: int, at: State, samples: int, key: int = 1, scale: float = 1.0) -> Hits:
+    """First hits, each from a stream of its own."""
+    h, d, K = at.model.h, at.model.d, at.model.K
+    log_index, points = np.zeros(samples), np.zeros((samples, h, d))
+    gains = np.zeros((samples, K))
+    act(what, *at, np.array([key, 77], np.uint64), scale, log_index, points, gains)
+    return Hits(np.rint(np.exp(log_index)), points, gains)
+
+
+def literal(at: State, samples: int, rng: int = 0, scale: float = 1.0) -> Hits:
+    """The same by the naive twin."""
+    model = at.model
+    index, points = np.zeros(samples), np.zeros((samples, model.h, model.d))
+    Z = np.zeros((model.n, 0)) if model.unstructured else model.Z
+    naive.literal_hits(
+        np.random.default_rng(rng),
+        at.belief.theta,
+        scale * factor(at),
+        model.L,
+        Z,
+        at.front.inside,
+        model.ball,
+        index,
+        points,
+    )
+    change = points - at.belief.theta
+    if not model.unstructured:
+        change = np.einsum("ai,sic->sac", model.A, change)
+    return Hits(index, points, np.einsum("sac,ce,sae->sa", change, model.P, change))
+
+
+def plain_draws(at: State, samples: int, rng: int = 0, scale: float = 1.0) -> np.ndarray:
+    """Posterior draws (samples, h, d)."""
+    G = np.random.default_rng(rng).standard_normal((samples, at.model.h, at.model.d))
+    return at.belief.theta + scale * np.einsum(
+        "ij,sjc,ec->sie", factor(at), G, at.model.L, optimize=True
+    )
+
+
+def covering(at: State, points: np.ndarray, scale: float = 1.0) -> np.ndarray:
+    """How many sets of the cover contain each point."""
+    log_index, gains = np.zeros(len(points)), np.zeros((0, 0))
+    key = np.array([0, 0], np.uint64)
+    act(CONTAINED, *at, key, scale, log_index, points, gains)
+    return log_index
+
+
+def factor(at: State) -> np.ndarray:
+    """F with F F^T = V^-1."""
+    if at.model.unstructured:
+        return np.diag(1 / np.sqrt(at.belief.N))
+    return at.belief.F
+
+
+def answers(at: State, points: np.ndarray) -> np.ndarray:
+    """(samples, n, d)."""
+    return points if at.model.unstructured else np.einsum("ai,sic->sac", at.model.Z, points)
+
+
+def members(at: State) -> list[int]:
+    """S_hat."""
+    return [int(x) for x in at.front.members[: at.front.size[MEMBERS]]]
+
+
+def live(at: State) -> list[int]:
+    """Answers outside S_hat that could escape."""
+    return [int(z) for z in at.front.live[: at.front.size[LIVE]]]
