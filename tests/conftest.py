@@ -18,10 +18,10 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         from psips.instances import instance
         from psips.session import Session
 
-        for name in ("noc-transductive", "correlated"):
+        for name, draws in (("noc-transductive", "first-hit"), ("correlated", "literal")):
             made = instance(name)
             rng = np.random.default_rng(1)
-            chooser = Session(made.problem, rng=rng)
+            chooser = Session(made.problem, draws=draws, rng=rng)
             trial = environment_of(made).start(rng)
             for _ in range(8):
                 arm = chooser.ask()

@@ -169,6 +169,41 @@ def test_linear_status_is_the_posterior() -> None:
     assert tuple(answers.index[answers["candidate"]]) == session.candidate_set
 
 
+def naive_pareto(mu: np.ndarray) -> list[int]:
+    return [
+        i for i, x in enumerate(mu) if not any(np.all(y >= x) and np.any(y > x) for y in mu)
+    ]
+
+
+@given(seed=st.integers(0, 10**6), K=st.integers(2, 6), d=st.integers(1, 4), rho=st.booleans())
+def test_candidates_are_the_pareto_set_of_the_estimates(
+    seed: int, K: int, d: int, rho: bool
+) -> None:
+    """Results are 0 or 1 and means often equal, so that ties abound."""
+    rng = np.random.default_rng(seed)
+    covariance = 0.25 * (np.eye(d) + rho * 0.5 * (1 - np.eye(d)))
+    problem = Problem(objectives=[f"o{c}" for c in range(d)], covariance=covariance, arms=K)
+    means = rng.choice([0.0, 0.5, 1.0], size=(K, d))
+    session = Session(problem, rng=seed)
+    for _ in range(120):
+        arm = session.ask()
+        session.tell(arm, rng.random(d) < means[problem.arm_index(arm)])
+        if session.candidate_set:
+            found = [problem.answer_index(name) for name in session.candidate_set]
+            assert found == naive_pareto(session.engine.belief.theta)
+
+
+def test_candidates_of_a_linear_problem() -> None:
+    made = instance("noc-transductive")
+    session = Session(made.problem, rng=5)
+    trial = environment_of(made).start(6)
+    for _ in range(15):
+        drive(session, trial, 20)
+        estimates = session.status().answers.filter(like="estimate").to_numpy()
+        found = [made.problem.answer_index(name) for name in session.candidate_set]
+        assert found == naive_pareto(made.problem.inward(estimates))
+
+
 def test_status() -> None:
     session = Session(tea(), rng=1)
     session.tell("green", [5.0, 1.0])

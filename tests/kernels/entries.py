@@ -140,6 +140,7 @@ def act(
     draw: Draw,
     key: np.ndarray,
     scale: float,
+    log_budget: float,
     log_index: np.ndarray,  # (samples,)
     points: np.ndarray,  # (samples, h, d)
     gains: np.ndarray,  # (samples, K)
@@ -175,7 +176,11 @@ def act(
         if what == EAGER_HITS:
             front.size[EAGER] = 1
         if what != CARELESS:
-            log_index[sample] = first_hit(model, belief, front, cover, draw, scale, np.inf)
+            log_index[sample] = first_hit(
+                model, belief, front, cover, draw, scale, log_budget
+            )
+            if log_index[sample] == np.inf:
+                continue
         else:  # a limit of -1 hides every earlier set from the check
             total = 0.0
             while True:
@@ -277,15 +282,23 @@ def act_on(what: int, at: State, scale: float = 1.0) -> bool:
     """BUILD or REFRESH."""
     none = np.zeros((0, 0))
     key = np.zeros(2, np.uint64)
-    return act(what, *at, key, scale, np.zeros(0), np.zeros((0, 0, 0)), none)
+    return act(what, *at, key, scale, 0.0, np.zeros(0), np.zeros((0, 0, 0)), none)
 
 
-def hits(what: int, at: State, samples: int, key: int = 1, scale: float = 1.0) -> Hits:
+def hits(
+    what: int,
+    at: State,
+    samples: int,
+    key: int = 1,
+    scale: float = 1.0,
+    log_budget: float = math.inf,
+) -> Hits:
     """First hits, each from a stream of its own."""
     h, d, K = at.model.h, at.model.d, at.model.K
     log_index, points = np.zeros(samples), np.zeros((samples, h, d))
     gains = np.zeros((samples, K))
-    act(what, *at, np.array([key, 77], np.uint64), scale, log_index, points, gains)
+    name = np.array([key, 77], np.uint64)
+    act(what, *at, name, scale, log_budget, log_index, points, gains)
     return Hits(np.rint(np.exp(log_index)), points, gains)
 
 
@@ -323,7 +336,7 @@ def covering(at: State, points: np.ndarray, scale: float = 1.0) -> np.ndarray:
     """How many sets of the cover contain each point."""
     log_index, gains = np.zeros(len(points)), np.zeros((0, 0))
     key = np.array([0, 0], np.uint64)
-    act(CONTAINED, *at, key, scale, log_index, points, gains)
+    act(CONTAINED, *at, key, scale, 0.0, log_index, points, gains)
     return log_index
 
 

@@ -195,7 +195,7 @@ def test_summary_against_naive_figures() -> None:
     assert figures["sd_samples"] == pytest.approx(np.std([10, 20, 50, 12], ddof=1))
     assert figures["mean_pulls"] == {"A": 22.0, "B": 1.0}
     assert figures["us_per_round"] == pytest.approx(4e3 / 92)
-    assert figures["proposals_per_round"] == pytest.approx(24 / 92)
+    assert figures["proposals_per_round"] == pytest.approx((24 + 8) / 92)
     assert figures["seconds"] == 0.5
     assert figures["settings"] == {"seed": 1}
 

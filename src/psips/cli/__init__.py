@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 from psips import __version__
+from psips.cli.bench import bench
+from psips.cli.complexity import complexity
 from psips.cli.demo import demo
 from psips.cli.instances import instances
 from psips.cli.simulate import simulate
@@ -23,6 +25,8 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(simulate)
 app.command()(instances)
+app.command()(complexity)
+app.command()(bench)
 
 
 def _print_version(asked: bool) -> None:

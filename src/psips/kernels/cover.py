@@ -412,7 +412,15 @@ def build(model: Model, belief: Belief, front: Front, cover: Cover, spare: float
                 if floor <= nearest + 2.0 * NATS * spare:
                     for c in range(d):
                         xs[c] = i
-                    square = project(metric, j, d, xs, cs, y)
+                    if model.diagonal:
+                        square = 0.0
+                        near = inner(metric, j, i, i)
+                        for c in range(d):
+                            ahead = max(metric.mu[i, c] - metric.mu[j, c], 0.0)
+                            y[c] = ahead / (near * model.Sigma[c, c])
+                            square += ahead * y[c]
+                    else:
+                        square = project(metric, j, d, xs, cs, y)
                     nearest = min(nearest, square)
                     if d <= DEPTH:
                         _store(metric, model.diagonal, cover, size, j, d, xs, cs, y)

@@ -40,7 +40,7 @@ FIRST_HIT = 0
 LITERAL = 1
 
 FREQUENT = 0.3  # above this P hits are frequent: draw literally
-TRIES = 16  # literal draws before a cover is built for an eager front
+TRIES = 16  # literal draws before a cover is built for an eager front, at least
 PATIENCE = 1_000_000  # draws after which a learner goes without a hit
 
 
@@ -460,6 +460,12 @@ def _propose(
 
 
 @part
+def tries(unstructured: bool, n: int) -> int:
+    """Literal draws that cost about as much as building a cover of n answers."""
+    return TRIES + (min(n // 4, 240) if unstructured else min(n // 32, 32))
+
+
+@part
 def first_hit(
     model: Model,
     belief: Belief,
@@ -477,7 +483,8 @@ def first_hit(
     size = front.size
     index = 0.0  # literal draws made so far
     if size[EAGER] == 1:
-        while index < TRIES:
+        most = tries(model.unstructured, model.n)
+        while index < most:
             index += 1.0
             if literal_draw(model, belief, front, draw, scale):
                 return math.log(index)
@@ -495,7 +502,7 @@ def first_hit(
         while index < PATIENCE:
             index += 1.0
             if literal_draw(model, belief, front, draw, scale):
-                if index <= 4.0 and log_budget == np.inf:
+                if index <= 2.0 and log_budget == np.inf:
                     size[EAGER] = 2  # the learner's hits come at once
                 return math.log(index)
             if math.log(index) >= log_budget:

@@ -29,7 +29,8 @@ def weights(G: Floats, gap: float, w: Floats) -> None:
     else:
         eta = math.log(K) / gap
         for k in range(K):
-            w[k] = math.exp(eta * (G[k] - best))
+            behind = eta * (G[k] - best)
+            w[k] = math.exp(behind) if behind > -600.0 else 0.0  # subnormals are slow
             total += w[k]
     for k in range(K):
         w[k] /= total

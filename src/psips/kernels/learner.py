@@ -73,8 +73,36 @@ def posterior_gains(
 
 
 @part
+def pool(
+    mu: Floats, inverse: Floats, Sigma: Floats, z: int, m: int, xs: Ints, cs: Ints, y: Floats
+) -> None:
+    """Multipliers of a piece when arms and objectives are independent.
+
+    In each objective z and the x above the common level meet at their pooled mean.
+    """
+    for c in range(mu.shape[1]):
+        level = mu[z, c]
+        while True:
+            weight = 1.0 / inverse[z]
+            total = weight * mu[z, c]
+            for k in range(m):
+                if cs[k] == c and mu[xs[k], c] > level:
+                    weight += 1.0 / inverse[xs[k]]
+                    total += mu[xs[k], c] / inverse[xs[k]]
+            pooled = total / weight
+            if pooled <= level:
+                break
+            level = pooled
+        for k in range(m):
+            if cs[k] == c:
+                above = max(mu[xs[k], c] - level, 0.0)
+                y[k] = above / (inverse[xs[k]] * Sigma[c, c])
+
+
+@part
 def nearest_in_escape(
     metric: Metric,
+    diagonal: bool,
     values: Floats,
     z: int,
     members: Ints,
@@ -85,47 +113,47 @@ def nearest_in_escape(
 ) -> int:
     """Project on the piece "z above each x in S, in the objective where the draw has it most".
 
-    Constraints come in as they are violated; returns how many.
+    Constraints come in when they are violated; returns how many.
     """
     d = metric.mu.shape[1]
     s = members.shape[0]
     choice = np.empty(s, np.int64)  # -1 once listed
-    for i in range(s):
-        most = -np.inf
-        for c in range(d):
-            lead = (values[z, c] - values[members[i], c]) / math.sqrt(metric.Sigma[c, c])
-            if lead > most:
-                most = lead
-                choice[i] = c
     at_z = np.empty(d)
     at_x = np.empty(d)
     m = 0
-    while m < s:
+    for i in range(s):
+        x = members[i]
+        most = -np.inf
+        for c in range(d):
+            lead = (values[z, c] - values[x, c]) / math.sqrt(metric.Sigma[c, c])
+            if lead > most:
+                most = lead
+                choice[i] = c
+        c = choice[i]
+        if metric.mu[x, c] > metric.mu[z, c]:
+            xs[m] = x
+            cs[m] = c
+            choice[i] = -1
+            m += 1
+    if metric.unstructured and diagonal:
+        pool(metric.mu, metric.inverse, metric.Sigma, z, m, xs, cs, y)
+        return m
+    listed = -1
+    while m > listed:
+        listed = m
         if m > 0:
-            move(metric, z, m, xs, cs, y, shift)
-            moved(metric, z, shift, True, at_z)
-        else:
-            for c in range(d):
-                at_z[c] = metric.mu[z, c]
-        worst, most = -1, 1e-10
+            project(metric, z, m, xs, cs, y)
+        move(metric, z, m, xs, cs, y, shift)
+        moved(metric, z, shift, True, at_z)
         for i in range(s):
             c = choice[i]
             if c >= 0:
-                if m > 0 and not metric.unstructured:
-                    moved(metric, members[i], shift, True, at_x)
-                    ahead = at_x[c] - at_z[c]
-                else:
-                    ahead = metric.mu[members[i], c] - at_z[c]
-                ahead /= math.sqrt(metric.Sigma[c, c])
-                if ahead > most:
-                    worst, most = i, ahead
-        if worst < 0:
-            break
-        xs[m] = members[worst]
-        cs[m] = choice[worst]
-        choice[worst] = -1
-        m += 1
-        project(metric, z, m, xs, cs, y)
+                moved(metric, members[i], shift, False, at_x)
+                if at_x[c] - at_z[c] > 1e-10 * math.sqrt(metric.Sigma[c, c]):
+                    xs[m] = members[i]
+                    cs[m] = c
+                    choice[i] = -1
+                    m += 1
     return m
 
 
@@ -153,7 +181,7 @@ def projected_gains(
         project(metric, z, m, xs, cs, y)
     else:
         m = nearest_in_escape(
-            metric, draw.values, z, members, draw.shift, xs, cs, y
+            metric, model.diagonal, draw.values, z, members, draw.shift, xs, cs, y
         )
     if m == 0:
         return False

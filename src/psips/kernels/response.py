@@ -257,7 +257,13 @@ def response_gains(Sigma: Floats, AF: Floats, shift: Floats, gains: Floats) -> N
 
 @kernel
 def respond(
-    Sigma: Floats, mu: Floats, inside: Mask, inverse: Floats, W: Floats, AF: Floats
+    Sigma: Floats,
+    mu: Floats,
+    inside: Mask,
+    inverse: Floats,
+    W: Floats,
+    AF: Floats,
+    ceiling: float,
 ) -> tuple[float, Ints, Ints, Ints, Floats, Floats, Floats]:
     """Best response for callers in Python.
 
@@ -269,6 +275,8 @@ def respond(
     inverse : (n,) 1 / w, (0,) if linear
     W : (n, h) Z F with F F^T = V_w^-1, (0, 0) if unstructured
     AF : (K, h) A F, (0, 0) if unstructured
+    ceiling : float
+        See `best_response`.
 
     Returns
     -------
@@ -288,7 +296,7 @@ def respond(
     piece = np.empty(2, np.int64)
     room = max(s, d)
     over, by, weight = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
-    value = best_response(metric, members[:s], np.inf, piece, over, by, weight)
+    value = best_response(metric, members[:s], ceiling, piece, over, by, weight)
     shift = np.empty((n if unstructured else W.shape[1], d))
     response_move(metric, piece, over, by, weight, shift)
     gains = np.empty(n if unstructured else AF.shape[0])

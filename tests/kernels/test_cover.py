@@ -1,0 +1,179 @@
+"""The cover: it covers, its probabilities are right, and refreshing it is measuring anew."""
+
+from __future__ import annotations
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from scipy.special import log_ndtr
+
+from kernels import states
+from kernels.entries import (
+    REFRESH,
+    State,
+    act_on,
+    answers,
+    covering,
+    factor,
+    plain_draws,
+    plain_model,
+    set_belief,
+    state,
+)
+from psips.kernels.front import COVERED, RECORDS
+
+seeds = st.integers(0, 10**6)
+
+
+def alternative(at: State, points: np.ndarray) -> np.ndarray:
+    """Which points have another Pareto set, all at once."""
+    v = answers(at, points)
+    above = (v[:, :, None] >= v[:, None]).all(axis=3) & (v[:, :, None] > v[:, None]).any(axis=3)
+    return (~above.any(axis=1) != at.front.inside).any(axis=1)
+
+
+def random_state(rng: np.random.Generator, kind: str, d: int) -> State:
+    """Some outsiders with several dominators; pulls such that Alt is not far."""
+    half = rng.normal(size=(d, d))
+    Sigma = np.diag(rng.uniform(0.5, 2, d)) if kind != "correlated" else half @ half.T
+    Sigma = Sigma + 0.05 * np.eye(d)
+    if kind == "linear":
+        A = rng.normal(size=(9, 4))
+        model = plain_model(Sigma, A=A, Z=np.vstack([A[:4], A.mean(axis=0), A[4] / 2]))
+        theta = rng.normal(size=(4, d))
+        return state(model, theta, rng.uniform(5, 30, 9))
+    means = rng.normal(size=(7, d))
+    means[5] = np.minimum(means[0], means[1]) - 0.3
+    means[6] = means[:3].min(axis=0) - 0.2
+    return state(plain_model(Sigma, K=7), means, rng.uniform(5, 40, 7))
+
+
+@settings(max_examples=30)
+@given(seeds, st.sampled_from(["diagonal", "correlated", "linear"]), st.sampled_from([1, 2, 3, 6]))
+def test_every_point_of_the_alternative_is_covered(seed: int, kind: str, d: int) -> None:
+    at = random_state(np.random.default_rng(seed), kind, d)
+    assert at.front.size[COVERED] == 1
+    points = plain_draws(at, 3000, rng=seed)
+    points = np.concatenate([points, plain_draws(at, 1000, rng=seed + 1, scale=0.3)])
+    assert (covering(at, points)[alternative(at, points)] > 0).all()
+
+
+@pytest.mark.parametrize("name", ["independent", "negative", "positive", "six", "linear"])
+def test_a_hundred_thousand_points(name: str) -> None:
+    at = states.at(name, 0.15)
+    points = plain_draws(at, 100_000)
+    hit = alternative(at, points)
+    count = covering(at, points)
+    assert hit.mean() == pytest.approx(0.15, rel=0.3)
+    assert (count[hit] > 0).all()
+    at.front.size[RECORDS] -= 1  # whatever set is missing
+    assert (covering(at, points)[hit] == 0).any() or name == "six"
+
+
+def log_p(at: State, k: int) -> float:
+    groups = at.cover.shape[k, 2]
+    return float(log_ndtr(-at.cover.b[k, :groups]).sum())
+
+
+@pytest.mark.parametrize("name", ["independent", "negative", "positive", "three", "six", "linear"])
+def test_probabilities(name: str) -> None:
+    """Of every single set, against how many of 40,000 draws it contains."""
+    at = states.at(name, 0.3)
+    points = plain_draws(at, 40_000, rng=3)
+    records = int(at.front.size[RECORDS])
+    fields = ("shape", "terms", "y", "gap", "L", "b", "r")
+    kept = {field: getattr(at.cover, field).copy() for field in fields}
+    at.front.size[RECORDS] = 1
+    seen = 0.0
+    for k in range(records):
+        for field in fields:
+            getattr(at.cover, field)[0] = kept[field][k]
+        p = float(np.exp(log_p(at, 0)))
+        inside = int(covering(at, points).sum())
+        assert stats.binomtest(inside, len(points), p).pvalue > 1e-4
+        seen = max(seen, p)
+    assert seen > 0.02
+
+
+def remeasured(at: State, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """(b, L) of record k from its structure: covariances formed in full."""
+    model, cover = at.model, at.cover
+    z, m, groups = cover.shape[k]
+    Z = np.eye(model.K) if model.unstructured else model.Z
+    V_inverse = factor(at) @ factor(at).T
+    mu = Z @ at.belief.theta
+    forms = np.zeros((groups, model.h * model.d))
+    gap = np.zeros(groups)
+    for j in range(m):
+        x, c, g = cover.terms[k, j]
+        forms[g] += cover.y[k, j] * np.outer(Z[z] - Z[x], np.eye(model.d)[c]).ravel()
+        gap[g] += cover.y[k, j] * (mu[x, c] - mu[z, c])
+    L = np.linalg.cholesky(forms @ np.kron(V_inverse, model.Sigma) @ forms.T)
+    return np.linalg.solve(L, gap), L
+
+
+@pytest.mark.parametrize("name", ["independent", "negative", "positive", "three", "six", "linear"])
+def test_refreshing_is_measuring_anew(name: str) -> None:
+    at = states.at(name, 0.01)
+    rng = np.random.default_rng(6)
+    for _ in range(3):
+        N = at.belief.N * rng.uniform(1.0, 1.1, len(at.belief.N))
+        step = 0.2 * factor(at) @ rng.normal(size=at.belief.theta.shape)
+        set_belief(at.model, at.belief, at.belief.theta + step, N)
+        at.belief.count[0] = 10**6
+        assert act_on(REFRESH, at)
+        for k in range(at.front.size[RECORDS]):
+            groups = at.cover.shape[k, 2]
+            b, L = remeasured(at, k)
+            assert np.allclose(at.cover.b[k, :groups], b, rtol=1e-9, atol=1e-9)
+            assert np.allclose(np.tril(at.cover.L[k, :groups, :groups]), L, rtol=1e-9)
+            off = L - np.diag(np.diag(L))
+            assert off.max() <= 1e-9  # so that L^-1 >= 0 and the set holds its piece
+            positive = np.maximum(b, 0.0)
+            assert at.cover.r[k] == pytest.approx(float(np.linalg.norm(positive)), abs=1e-9)
+
+
+def test_a_basis_of_the_factor_does_not_matter() -> None:
+    """F may turn (it is factored anew every so often); all records must follow."""
+    rng = np.random.default_rng(7)
+    Z = rng.normal(size=(60, 4))
+    model = plain_model(np.eye(2), A=Z)
+    at = state(model, rng.normal(size=(4, 2)), np.full(60, 40.0))
+    turn = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    at.belief.F[:] = at.belief.F @ turn
+    before = at.cover.b[: at.front.size[RECORDS]].copy()
+    at.belief.count[0] = 10**6
+    assert act_on(REFRESH, at)
+    assert np.allclose(at.cover.b[: at.front.size[RECORDS]], before, rtol=1e-8, atol=1e-8)
+
+
+def test_only_sets_that_can_matter_are_kept() -> None:
+    """No more than e^-34 of the nearest piece's mass is left out."""
+    at = states.at("independent", 0.0005)
+    means = np.vstack([at.belief.theta, at.belief.theta.min(axis=0) - 50.0])
+    far = state(plain_model(np.eye(2), K=6), means, np.append(at.belief.N, 100.0))
+    assert far.front.size[RECORDS] == at.front.size[RECORDS]
+    points = plain_draws(far, 100_000, rng=8)
+    assert (covering(far, points)[alternative(far, points)] > 0).all()
+
+
+def test_the_nearest_distance() -> None:
+    """reach[0] is the distance from theta to Alt, by every leaf of every piece."""
+    for seed in range(6):
+        at = random_state(np.random.default_rng(seed), "correlated", 2)
+        mu, Sigma, V = at.belief.theta, at.model.Sigma, np.diag(at.belief.N)
+        inside = naive.pareto_mask(mu)
+        S = [int(x) for x in np.flatnonzero(inside)]
+        found = [
+            naive.piece(np.eye(7), mu, V, Sigma, j, [i, i], [0, 1])[0]
+            for i in S
+            for j in S
+            if i != j
+        ]
+        for z in np.flatnonzero(~inside):
+            for leaf in np.ndindex(*(2,) * len(S)):
+                found.append(naive.piece(np.eye(7), mu, V, Sigma, int(z), S, list(leaf))[0])
+        assert at.front.reach[0] ** 2 == pytest.approx(min(found), rel=1e-6)

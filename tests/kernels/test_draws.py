@@ -1,0 +1,157 @@
+"""First hits by jumps have the law of the literal loop's: index, point, and learner's gains.
+
+The reference is a plain loop in ``naive``, with NumPy's normals and the definition of Alt.
+Cells of the tables are p-values; the same check catches two broken samplers.
+"""
+
+from __future__ import annotations
+
+import laws
+import numpy as np
+import pytest
+
+from kernels import states
+from kernels.entries import (
+    CARELESS,
+    EAGER_HITS,
+    HITS,
+    REFRESH,
+    Hits,
+    State,
+    act_on,
+    answers,
+    factor,
+    hits,
+    literal,
+    live,
+    members,
+    set_belief,
+)
+from psips.kernels.front import RECORDS
+
+SAMPLES = 10_000
+
+
+def functionals(at: State, found: Hits) -> dict[str, np.ndarray]:
+    """What is compared of the points: coordinates, the distance from theta, two arms' gains."""
+    values, outside = answers(at, found.points), live(at)
+    whitened = np.linalg.inv(factor(at)) @ (found.points - at.belief.theta)
+    whitened = whitened @ np.linalg.inv(at.model.L).T
+    return {
+        "a member": values[:, members(at)[0], 0],
+        "another": values[:, members(at)[-1], -1],
+        "a live answer": values[:, outside[0] if outside else members(at)[1], 0],
+        "distance": (whitened**2).sum(axis=(1, 2)),
+        "first gain": found.gains[:, 0],
+        "last gain": found.gains[:, -1],
+    }
+
+
+def compare(at: State, first: Hits, second: Hits) -> dict[str, float]:
+    """p-values of the same law."""
+    left, right = functionals(at, first), functionals(at, second)
+    table = {name: laws.same_law(left[name], right[name]) for name in left}
+    table["index"] = laws.same_counts(first.index, second.index)
+    table["geometric"] = laws.geometric(first.index)
+    return table
+
+
+STATES = [
+    (name, level)
+    for name in states.PULLS
+    for level in states.LEVELS
+    if not ("ball" in name and level < 0.01)
+]
+
+
+@pytest.mark.parametrize(("name", "level"), STATES)
+def test_law_of_the_first_hit(name: str, level: float) -> None:
+    at = states.at(name, level)
+    samples = SAMPLES if level < 0.1 else 2 * SAMPLES
+    by_jumps, one_by_one = hits(HITS, at, samples), literal(at, samples)
+    if "ball" not in name:
+        assert one_by_one.index.mean() == pytest.approx(1 / level, rel=0.3)
+    table = compare(at, by_jumps, one_by_one)
+    print(name, level, {name: f"{p:.2g}" for name, p in table.items()})
+    assert min(table.values()) > laws.FAIR, table
+    proposals, draws = at.draw.made[:2]
+    assert (draws > 0) == (proposals == 0)  # one way or the other
+    assert proposals > 0 or level > 0.1  # by jumps where hits are rare
+
+
+def test_control_literal_against_literal() -> None:
+    at = states.at("negative", 0.01)
+    table = compare(at, literal(at, SAMPLES, rng=1), literal(at, SAMPLES, rng=2))
+    assert min(table.values()) > laws.FAIR, table
+
+
+def test_a_long_sample() -> None:
+    """A hundred thousand of each: a bias of a percent would show."""
+    at = states.at("negative", 0.01)
+    table = compare(at, hits(HITS, at, 100_000, key=3), literal(at, 100_000, rng=3))
+    assert min(table.values()) > laws.FAIR, table
+
+
+def test_inflated_draws() -> None:
+    at = states.at("linear", 0.01, scale=1.4)
+    found, expected = hits(HITS, at, SAMPLES, scale=1.4), literal(at, SAMPLES, scale=1.4)
+    table = compare(at, found, expected)
+    assert min(table.values()) > laws.FAIR, table
+    table = compare(at, found, literal(at, SAMPLES))
+    assert min(table.values()) < laws.CAUGHT
+
+
+@pytest.mark.parametrize("name", ["independent", "linear three"])
+def test_a_few_literal_draws_first(name: str) -> None:
+    at = states.at(name, 0.15)
+    table = compare(at, hits(EAGER_HITS, at, SAMPLES), literal(at, SAMPLES, rng=4))
+    assert min(table.values()) > laws.FAIR, table
+
+
+@pytest.mark.parametrize("name", ["independent", "negative", "positive", "six", "linear"])
+def test_a_cover_that_was_built_elsewhere(name: str) -> None:
+    """The structure is kept while theta and the counts move on; the law is that of now."""
+    at = states.at(name, 0.01)
+    rng = np.random.default_rng(5)
+    N = at.belief.N * rng.uniform(1.0, 1.1, len(at.belief.N))
+    step = 0.5 * factor(at) @ rng.normal(size=at.belief.theta.shape)
+    built = at.cover.y.copy()
+    set_belief(at.model, at.belief, at.belief.theta + step, N)
+    at.belief.count[0] = 10**6  # old enough not to be built anew for its age
+    assert act_on(REFRESH, at)
+    assert (at.cover.y == built).all()
+    table = compare(at, hits(HITS, at, SAMPLES), literal(at, SAMPLES, rng=5))
+    assert min(table.values()) > laws.FAIR, table
+
+
+@pytest.mark.parametrize(
+    ("name", "level"), [("negative", 0.01), ("independent", 0.15), ("six", 0.15), ("linear", 0.15)]
+)
+def test_keeping_what_an_earlier_set_contains_is_caught(name: str, level: float) -> None:
+    at = states.at(name, level)
+    samples = 2 * SAMPLES
+    table = compare(at, hits(CARELESS, at, samples), literal(at, samples))
+    assert min(table.values()) < laws.CAUGHT
+
+
+@pytest.mark.parametrize("name", ["independent", "negative", "positive", "three", "six", "linear"])
+def test_a_missing_set_is_caught(name: str) -> None:
+    at = states.at(name, 0.01)
+    last = int(at.front.size[RECORDS]) - 1
+    nearest = int(np.argmin(at.cover.r[: last + 1]))
+    for field in ("shape", "terms", "y", "gap", "L", "b", "r"):
+        array = getattr(at.cover, field)
+        array[nearest] = array[last]
+    at.front.size[RECORDS] = last
+    table = compare(at, hits(HITS, at, SAMPLES), literal(at, SAMPLES))
+    assert min(table.values()) < laws.CAUGHT
+
+
+def test_the_budget_cuts_the_index_and_nothing_else() -> None:
+    """P(index > M) = (1 - P)^M, and hits within the budget come at the same places."""
+    at = states.at("negative", 0.01)
+    free = hits(HITS, at, SAMPLES, key=7)
+    cut = hits(HITS, at, SAMPLES, key=7, log_budget=np.log(50.0))
+    assert (np.isinf(cut.index) == (free.index > 50)).all()
+    within = free.index <= 50
+    assert (cut.index[within] == free.index[within]).all()
