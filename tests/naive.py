@@ -153,9 +153,9 @@ def literal_hits(
                     point[i, c] = theta[i, c]
             for i in range(h):
                 for j in range(i if identity else 0, i + 1 if identity else h):
-                    if F[i, j] != 0.0:
-                        for c in range(d):
-                            for e in range(c + 1):
+                    for c in range(d):
+                        for e in range(c + 1):
+                            if L[c, e] != 0.0:
                                 point[i, c] += F[i, j] * G[j, e] * L[c, e]
             if identity:
                 values[:] = point

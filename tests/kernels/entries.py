@@ -332,6 +332,25 @@ def plain_draws(at: State, samples: int, rng: int = 0, scale: float = 1.0) -> np
     )
 
 
+def drop_nearest(at: State) -> None:
+    """Break the cover: take out the set of smallest distance."""
+    last = int(at.front.size[RECORDS]) - 1
+    nearest = int(np.argmin(at.cover.r[: last + 1]))
+    for field in ("shape", "terms", "y", "gap", "L", "b", "r"):
+        array = getattr(at.cover, field)
+        array[nearest] = array[last]
+    at.front.size[RECORDS] = last
+
+
+def walk(at: State, rng: np.random.Generator, distance: float) -> None:
+    """A few more pulls; theta moves by ``distance`` in the posterior's metric."""
+    G = rng.normal(size=at.belief.theta.shape)
+    step = distance / np.linalg.norm(G) * factor(at) @ G @ at.model.L.T
+    N = at.belief.N * rng.uniform(1.0, 1.05, len(at.belief.N))
+    set_belief(at.model, at.belief, at.belief.theta + step, N)
+    at.belief.count[0] = 10**6  # old enough not to be built anew for its age
+
+
 def covering(at: State, points: np.ndarray, scale: float = 1.0) -> np.ndarray:
     """How many sets of the cover contain each point."""
     log_index, gains = np.zeros(len(points)), np.zeros((0, 0))

@@ -328,12 +328,13 @@ def fixed_weights(
 ) -> bool:
     """Weights of the rules that learn nothing into ``w``; False if the rule does learn."""
     fixed = True
+    waiting = not ready(model.unstructured, belief.N)
     for a in range(model.K):
         if options.sampling == UNIFORM:
             w[a] = 1.0 / model.K
         elif options.sampling == ORACLE:
             w[a] = options.target[a]
-        elif options.sampling == ROUND_ROBIN or not ready(model.unstructured, belief.N):
+        elif options.sampling == ROUND_ROBIN or waiting:
             w[a] = model.explore[a]  # asked ahead of the first results: explore
         else:
             fixed = False
