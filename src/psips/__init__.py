@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from psips import environments, instances
     from psips.errors import InputError
+    from psips.geometry import complexity
     from psips.instances import Instance, instance, load
     from psips.problem import Ball, Box, Problem
     from psips.rules import Rules
@@ -26,6 +27,7 @@ __all__ = [
     "Run",
     "Session",
     "Summary",
+    "complexity",
     "environments",
     "instance",
     "instances",
@@ -45,6 +47,7 @@ _HOMES = {
     "Run": "psips.simulation",
     "Session": "psips.session",
     "Summary": "psips.simulation",
+    "complexity": "psips.geometry",
     "instance": "psips.instances",
     "load": "psips.instances",
     "simulate": "psips.simulation",

@@ -31,7 +31,9 @@ class Engine:
         self.model = model
         self.options = options
         self.key = key
-        capacity = 0 if options.draws == LITERAL else CAPACITY if model.n <= 100 else LARGE_CAPACITY
+        capacity = (
+            0 if options.draws == LITERAL else CAPACITY if model.n <= 100 else LARGE_CAPACITY
+        )
         self.belief: Belief = empty_belief(model)
         self.front: Front = empty_front(model)
         self.cover: Cover = empty_cover(model, capacity)

@@ -142,7 +142,7 @@ class Session:
     @property
     def results(self) -> int:
         """Number of results told."""
-        return int(self.engine.belief.count[0])
+        return int(self.engine.belief.tally[0])
 
     @property
     def pulls(self) -> dict[str, int]:

@@ -83,7 +83,7 @@ def status_of(problem: Problem, engine: Engine, candidate_set: tuple[str, ...]) 
         "also": [", ".join(problem.aliases[answer][1:]) for answer in problem.answers],
     }
     return Status(
-        results=int(engine.belief.count[0]),
+        results=int(engine.belief.tally[0]),
         stopped=engine.stopped,
         candidate_set=candidate_set,
         arms=pd.DataFrame(arms, index=pd.Index(problem.arms, name="arm")),

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import naive
 import numba
 import numpy as np
 
+import naive
 from psips.kernels.belief import Belief, empty_belief, in_theta
 from psips.kernels.cone import Metric, move, moved, nonnegative, project
 from psips.kernels.cover import DEPTH, Cover, build, empty_cover, refresh
@@ -176,9 +176,7 @@ def act(
         if what == EAGER_HITS:
             front.size[EAGER] = 1
         if what != CARELESS:
-            log_index[sample] = first_hit(
-                model, belief, front, cover, draw, scale, log_budget
-            )
+            log_index[sample] = first_hit(model, belief, front, cover, draw, scale, log_budget)
             if log_index[sample] == np.inf:
                 continue
         else:  # a limit of -1 hides every earlier set from the check
@@ -256,7 +254,7 @@ def set_belief(model: Model, belief: Belief, theta: np.ndarray, N: np.ndarray) -
     """Make the posterior N(theta, Sigma (x) V^-1) with V from the counts N."""
     belief.theta[:] = theta
     belief.N[:] = N
-    belief.count[0] = int(np.sum(N))
+    belief.tally[0] = int(np.sum(N))
     if model.unstructured:
         belief.B[:] = theta * np.asarray(N)[:, None]
         return
@@ -348,7 +346,7 @@ def walk(at: State, rng: np.random.Generator, distance: float) -> None:
     step = distance / np.linalg.norm(G) * factor(at) @ G @ at.model.L.T
     N = at.belief.N * rng.uniform(1.0, 1.05, len(at.belief.N))
     set_belief(at.model, at.belief, at.belief.theta + step, N)
-    at.belief.count[0] = 10**6  # old enough not to be built anew for its age
+    at.belief.tally[0] = 10**6  # old enough not to be built anew for its age
 
 
 def covering(at: State, points: np.ndarray, scale: float = 1.0) -> np.ndarray:

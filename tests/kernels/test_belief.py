@@ -30,8 +30,8 @@ def test_linear_posterior_after_many_results(h: int, xi: float) -> None:
         assert np.abs(belief.theta - theta).max() <= 1e-10 * np.abs(theta).max()
         assert np.abs(belief.F @ belief.F.T - inverse).max() <= 1e-10 * np.abs(inverse).max()
         assert np.abs(belief.V - V).max() <= 1e-10 * np.abs(V).max()
-        assert (belief.N == np.bincount(arms[:told], minlength=12)).all()
-        assert belief.count[0] == told
+        assert (np.bincount(arms[:told], minlength=12) == belief.N).all()
+        assert belief.tally[0] == told
 
 
 def test_a_short_and_a_long_feature() -> None:

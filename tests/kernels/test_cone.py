@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
+import naive
 from kernels.entries import nearest, solve
 from psips.kernels.cone import Metric
 
@@ -22,7 +22,9 @@ def covariance(d: int, kind: str, rng: np.random.Generator) -> np.ndarray:
     return half @ half.T + 0.1 * np.eye(d)
 
 
-def unstructured(n: int, Sigma: np.ndarray, rng: np.random.Generator) -> tuple[Metric, np.ndarray]:
+def unstructured(
+    n: int, Sigma: np.ndarray, rng: np.random.Generator
+) -> tuple[Metric, np.ndarray]:
     N = rng.integers(1, 50, n) * 1.0
     mu = rng.normal(size=(n, len(Sigma)))
     return Metric(True, 1 / N, np.zeros((0, 0)), Sigma, mu), np.diag(N)

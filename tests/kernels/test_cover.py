@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import naive
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import log_ndtr
 
+import naive
 from kernels import states
 from kernels.entries import (
     REFRESH,
@@ -53,7 +53,9 @@ def random_state(rng: np.random.Generator, kind: str, d: int) -> State:
 
 
 @settings(max_examples=30)
-@given(seeds, st.sampled_from(["diagonal", "correlated", "linear"]), st.sampled_from([1, 2, 3, 6]))
+@given(
+    seeds, st.sampled_from(["diagonal", "correlated", "linear"]), st.sampled_from([1, 2, 3, 6])
+)
 def test_every_point_of_the_alternative_is_covered(seed: int, kind: str, d: int) -> None:
     at = random_state(np.random.default_rng(seed), kind, d)
     assert at.front.size[COVERED] == 1
@@ -79,7 +81,9 @@ def log_p(at: State, k: int) -> float:
     return float(log_ndtr(-at.cover.b[k, :groups]).sum())
 
 
-@pytest.mark.parametrize("name", ["independent", "negative", "positive", "three", "six", "linear"])
+@pytest.mark.parametrize(
+    "name", ["independent", "negative", "positive", "three", "six", "linear"]
+)
 def test_probabilities(name: str) -> None:
     """Of every single set, against how many of 40,000 draws it contains."""
     at = states.at(name, 0.3)
@@ -116,7 +120,9 @@ def remeasured(at: State, k: int) -> tuple[np.ndarray, np.ndarray]:
     return np.linalg.solve(L, gap), L
 
 
-@pytest.mark.parametrize("name", ["independent", "negative", "positive", "three", "six", "linear"])
+@pytest.mark.parametrize(
+    "name", ["independent", "negative", "positive", "three", "six", "linear"]
+)
 def test_refreshing_is_measuring_anew(name: str) -> None:
     at = states.at(name, 0.01)
     rng = np.random.default_rng(6)
@@ -143,7 +149,7 @@ def test_a_basis_of_the_factor_does_not_matter() -> None:
     turn = np.linalg.qr(rng.normal(size=(4, 4)))[0]
     at.belief.F[:] = at.belief.F @ turn
     before = at.cover.b[: at.front.size[RECORDS]].copy()
-    at.belief.count[0] = 10**6
+    at.belief.tally[0] = 10**6
     assert act_on(REFRESH, at)
     assert np.allclose(at.cover.b[: at.front.size[RECORDS]], before, rtol=1e-8, atol=1e-8)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-import naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import naive
 from psips.kernels.hedge import feed, weights
 
 
@@ -32,7 +32,9 @@ def agree(gains: np.ndarray, wrong: float = 1.0) -> bool:
     return bool(close and np.allclose(played, expected, rtol=1e-6, atol=1e-9))
 
 
-@given(st.integers(2, 8), st.integers(1, 60), st.integers(0, 10**6), st.sampled_from([1, 30, 1e-3]))
+@given(
+    st.integers(2, 8), st.integers(1, 60), st.integers(0, 10**6), st.sampled_from([1, 30, 1e-3])
+)
 def test_random_gains(K: int, T: int, seed: int, size: float) -> None:
     rng = np.random.default_rng(seed)
     gains = size * rng.exponential(size=(T, K))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import naive
 from kernels.entries import change, elected
 from psips.kernels.pareto import in_alternative, pareto_mask
 

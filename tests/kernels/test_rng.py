@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-import laws
 import numpy as np
 import pytest
 from scipy import stats
 from scipy.special import log_ndtr
 
+import laws
 from kernels.entries import (
     EXPONENTIAL,
     LOG_GEOMETRIC,
@@ -49,9 +49,9 @@ def test_normals() -> None:
     x = many(NORMAL, 1_000_000)
     assert min(normal_laws(x)) > laws.FAIR
     beyond = np.abs(x[np.abs(x) > 3.6541528853610088])
-    assert stats.kstest(stats.norm.sf(beyond) / stats.norm.sf(3.6541528853610088), "uniform")[1] > (
-        laws.FAIR
-    )
+    assert stats.kstest(stats.norm.sf(beyond) / stats.norm.sf(3.6541528853610088), "uniform")[
+        1
+    ] > (laws.FAIR)
 
 
 def test_normals_a_little_too_wide_are_caught() -> None:
@@ -76,7 +76,9 @@ def test_normals_above_a_bound(bound: float) -> None:
     above = np.exp(log_ndtr(-x) - log_ndtr(-bound))  # uniform if the law is right
     assert stats.kstest(above, "uniform").pvalue > laws.FAIR
     broken = bound + 1.02 * (x - bound)
-    assert stats.kstest(np.exp(log_ndtr(-broken) - log_ndtr(-bound)), "uniform")[1] < laws.CAUGHT
+    assert (
+        stats.kstest(np.exp(log_ndtr(-broken) - log_ndtr(-bound)), "uniform")[1] < laws.CAUGHT
+    )
 
 
 @pytest.mark.parametrize("p", [0.3, 0.01])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-import naive
 import numpy as np
 import pytest
 
+import naive
 from kernels.entries import calibrated, plain_model
 from psips.kernels.thresholds import (
     HEURISTIC,
@@ -48,7 +48,9 @@ def test_beta_linear(h: int, d: int, xi: float, t: float) -> None:
     L_A, L_M, smallest, delta = 1.7, 2.5, 0.4, 0.01
     bias = math.sqrt(d * L_M**2 / (2 * smallest * xi))
     ours = beta(False, 9, h, d, xi, L_A**2, bias, t, -math.log(delta))
-    assert ours == pytest.approx(naive.beta_linear(h, d, xi, L_A, L_M, smallest, t, delta), rel=1e-12)
+    assert ours == pytest.approx(
+        naive.beta_linear(h, d, xi, L_A, L_M, smallest, t, delta), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("delta", [0.3, 1e-3, 1e-30, 1e-300])

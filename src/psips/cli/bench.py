@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def bench(
-    out: Annotated[
-        Path, typer.Option(help="Folder for bench.csv and bench.png.")
-    ] = Path("bench"),
+    out: Annotated[Path, typer.Option(help="Folder for bench.csv and bench.png.")] = Path(
+        "bench"
+    ),
 ) -> None:
     """Time literal against first-hit draws, and the growth with K, d, |Z| and 1/delta."""
     from psips.errors import InputError
@@ -43,8 +43,19 @@ def _show(rows: list[Timing]) -> None:
 
     from psips.simulation.bench import growth
 
-    table = Table(box=None, pad_edge=False, title="Literal against first-hit draws, one process")
-    for title in ("instance", "delta", "rounds", "us", "points", "literal us", "draws", "ratio"):
+    table = Table(
+        box=None, pad_edge=False, title="Literal against first-hit draws, one process"
+    )
+    for title in (
+        "instance",
+        "delta",
+        "rounds",
+        "us",
+        "points",
+        "literal us",
+        "draws",
+        "ratio",
+    ):
         table.add_column(title, justify="left" if title == "instance" else "right")
     for row in rows:
         if row.what == "draws":

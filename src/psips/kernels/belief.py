@@ -26,7 +26,7 @@ class Belief(NamedTuple):
     theta: Floats  # (h, d) posterior mean
     V: Floats  # (h, h) precision, (0, 0) if unstructured
     F: Floats  # (h, h) factor of V^-1, (0, 0) if unstructured
-    count: Ints  # (2,) results told; rank-one updates since F was factored
+    tally: Ints  # (2,) results told; rank-one updates since F was factored
 
 
 @kernel
@@ -73,16 +73,16 @@ def refactor(V: Floats, F: Floats) -> None:
 @kernel
 def learn(model: Model, belief: Belief, arm: int, x: Floats) -> None:
     """Take in one result ``x`` (d,) of ``arm``."""
-    N, B, theta, V, F, count = (
+    N, B, theta, V, F, tally = (
         belief.N,
         belief.B,
         belief.theta,
         belief.V,
         belief.F,
-        belief.count,
+        belief.tally,
     )
     N[arm] += 1.0
-    count[0] += 1
+    tally[0] += 1
     if model.unstructured:
         for c in range(model.d):
             B[arm, c] += x[c]
@@ -95,9 +95,9 @@ def learn(model: Model, belief: Belief, arm: int, x: Floats) -> None:
             V[i, j] += A[arm, i] * A[arm, j]
         for c in range(d):
             B[i, c] += A[arm, i] * x[c]
-    count[1] += 1
-    if count[1] >= REFACTOR_EVERY:
-        count[1] = 0
+    tally[1] += 1
+    if tally[1] >= REFACTOR_EVERY:
+        tally[1] = 0
         refactor(V, F)
     else:
         # V'^-1 = F (I - u u^T / (1 + q)) F^T = F (I - g u u^T)^2 F^T, u = F^T a, q = u.u

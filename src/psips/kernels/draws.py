@@ -1,11 +1,7 @@
-"""The first posterior draw in Theta and Alt(S_hat): literally, or by jumping to it.
+"""Posterior draws, made as far as they are looked at.
 
-Literal: draw until a point lies in the alternative. First hit: with sets H_k of known
-posterior probability p_k that cover Alt, P = sum p_k <= 1, each draw makes a proposal with
-probability P: choose k with probability p_k / P, draw conditioned on H_k, keep the point
-if no earlier set contains it. Per draw a kept point has exactly the law of the posterior
-on the union, so the wait for a proposal is Geometric(P) draws, and the first kept point in
-Theta and Alt has the index and the law of the literal loop's hit.
+Whether a point lies in Alt(S_hat) is often settled by a few answers: arms, or answers of a
+linear problem, come into being when they are first needed.
 """
 
 from __future__ import annotations
@@ -16,31 +12,15 @@ from typing import NamedTuple
 import numpy as np
 
 from psips.kernels.belief import Belief, in_theta
-from psips.kernels.cone import move
-from psips.kernels.cover import NATS, Cover, build
-from psips.kernels.front import (
-    COVERED,
-    EAGER,
-    LIVE,
-    MEMBERS,
-    RECORDS,
-    REJECTED,
-    Front,
-    copy_rows,
-    find_change,
-    image,
-    metric_of,
-)
+from psips.kernels.front import LIVE, MEMBERS, Front, copy_rows, image
 from psips.kernels.jit import kernel, part, spliced
 from psips.kernels.model import Floats, Ints, Model
 from psips.kernels.pareto import dominates
-from psips.kernels.rng import Stream, log_geometric, log_tail, normal, normal_above, uniform
+from psips.kernels.rng import Stream, normal
 
 FIRST_HIT = 0
 LITERAL = 1
 
-FREQUENT = 0.3  # above this P hits are frequent: draw literally
-TRIES = 16  # literal draws before a cover is built for an eager front, at least
 PATIENCE = 1_000_000  # draws after which a learner goes without a hit
 
 
@@ -188,7 +168,13 @@ def search(
 
 @part
 def search_image(
-    Z: Floats, theta: Floats, members: Ints, live: Ints, keeper: Ints, values: Floats, piece: Ints
+    Z: Floats,
+    theta: Floats,
+    members: Ints,
+    live: Ints,
+    keeper: Ints,
+    values: Floats,
+    piece: Ints,
 ) -> bool:
     """Compute answers one by one (linear) until ``theta`` is seen to be in Alt(S_hat)."""
     for x in members:
@@ -264,259 +250,3 @@ def allowed(model: Model, belief: Belief, front: Front, draw: Draw, scale: float
         )
         copy_rows(draw.values, draw.theta)
     return in_theta(model.kind, model.ball, model.low, model.high, draw.theta)
-
-
-@part
-def contained(
-    j: int, values: Floats, shape: Ints, terms: Ints, y: Floats, L: Floats, e: Floats
-) -> bool:
-    """Whether set ``j`` of the cover contains the point: L^-1 f >= 0."""
-    z, groups = shape[j, 0], shape[j, 2]
-    for g in range(groups):
-        e[g] = 0.0
-    for i in range(shape[j, 1]):
-        x, c = terms[j, i, 0], terms[j, i, 1]
-        e[terms[j, i, 2]] += y[j, i] * (values[z, c] - values[x, c])
-    for g in range(groups):
-        for f in range(g):
-            e[g] -= L[j, g, f] * e[f]
-        e[g] /= L[j, g, g]
-        if e[g] < 0.0:
-            return False
-    return True
-
-
-@spliced
-def _push(
-    model: Model, belief: Belief, front: Front, cover: Cover, draw: Draw, k: int, scale: float
-) -> None:
-    """Shift the point drawn so that it is a draw conditioned on set ``k`` of the cover.
-
-    The standardised forms e become independent normals above b / scale; the point follows
-    by regression: coefficients L^-T (e' - e) on the groups' directions.
-    """
-    z, m, groups = cover.shape[k, 0], cover.shape[k, 1], cover.shape[k, 2]
-    terms, y, L = cover.terms[k], cover.y[k], cover.L[k]
-    e = np.empty(groups)
-    for g in range(groups):
-        e[g] = cover.gap[k, g]
-    for j in range(m):
-        x, c = terms[j, 0], terms[j, 1]
-        if model.unstructured:
-            lead = draw.values[z, c] - draw.values[x, c]
-        else:
-            lead = 0.0
-            for i in range(model.h):
-                lead += (model.Z[z, i] - model.Z[x, i]) * draw.theta[i, c]
-        e[terms[j, 2]] += y[j] * lead
-    for g in range(groups):
-        for f in range(g):
-            e[g] -= L[g, f] * e[f]
-        e[g] /= L[g, g]
-    for g in range(groups):
-        e[g] = scale * normal_above(draw.stream, cover.b[k, g] / scale) - e[g]
-    for g in range(groups - 1, -1, -1):
-        for f in range(g + 1, groups):
-            e[g] -= L[f, g] * e[f]
-        e[g] /= L[g, g]
-    xs = np.empty(m, np.int64)
-    cs = np.empty(m, np.int64)
-    weight = np.empty(m)
-    for j in range(m):
-        xs[j] = terms[j, 0]
-        cs[j] = terms[j, 1]
-        weight[j] = y[j] * e[terms[j, 2]]
-    shift, Sigma, d = draw.shift, model.Sigma, model.d
-    move(metric_of(model, front), z, m, xs, cs, weight, shift)
-    if model.unstructured:
-        for j in range(-1, m):
-            a = z if j < 0 else xs[j]
-            for c in range(d):
-                total = 0.0
-                for f in range(d):
-                    total += Sigma[c, f] * shift[a, f]
-                draw.values[a, c] += total
-            for c in range(d):
-                shift[a, c] = 0.0  # an arm that comes twice is moved once
-        return
-    for i in range(model.h):
-        for f in range(d):
-            along = 0.0
-            for j in range(model.h):
-                along += belief.F[i, j] * shift[j, f]
-            for c in range(d):
-                draw.theta[i, c] += Sigma[c, f] * along
-
-
-@part
-def weigh(scale: float, limit: float, size: int, cover: Cover, p: Floats) -> tuple[float, float]:
-    """Probabilities of the cover's sets into ``p``, relative to e^top; return (sum, top)."""
-    top = -np.inf
-    total = 0.0
-    if limit < 20.0 * scale:  # nothing underflows
-        for k in range(size):
-            p[k] = 0.0
-            if cover.r[k] <= limit:
-                value = 1.0
-                for g in range(cover.shape[k, 2]):
-                    value *= 0.5 * math.erfc(cover.b[k, g] * 0.7071067811865476 / scale)
-                p[k] = value
-                total += value
-        return total, 0.0
-    for k in range(size):
-        p[k] = -np.inf
-        if cover.r[k] <= limit:
-            p[k] = 0.0
-            for g in range(cover.shape[k, 2]):
-                p[k] += log_tail(cover.b[k, g] / scale)
-            top = max(top, p[k])
-    for k in range(size):
-        p[k] = math.exp(p[k] - top)
-        total += p[k]
-    return total, top
-
-
-@spliced
-def _propose(
-    model: Model,
-    belief: Belief,
-    front: Front,
-    cover: Cover,
-    draw: Draw,
-    scale: float,
-    limit: float,
-    pick: float,
-) -> bool:
-    """Draw from a set of the cover; whether the point is kept and in Theta and Alt(S_hat).
-
-    Arms, or answers, come into being when they are first looked at. A point that lies in
-    the piece it was drawn for needs no further look.
-    """
-    size, values, drawn = front.size, draw.values, draw.drawn
-    stream, mean, inverse, L = draw.stream, belief.theta, front.inverse, model.L
-    members = front.members[: size[MEMBERS]]
-    draw.made[2] += 1.0
-    number = int(draw.made[2])
-    k = -1
-    for j in range(size[RECORDS]):
-        if draw.p[j] > 0.0:
-            k = j
-            pick -= draw.p[j]
-            if pick <= 0.0:
-                break
-    z = cover.shape[k, 0]
-    if model.unstructured:
-        draw_rows(stream, L, mean, inverse, scale, members, values, drawn, number)
-        if drawn[z] != number:
-            draw_row(stream, L, mean, scale * math.sqrt(inverse[z]), z, values)
-            drawn[z] = number
-        _push(model, belief, front, cover, draw, k, scale)
-    else:
-        draw_theta(stream, L, belief.F, mean, scale, draw.theta)
-        _push(model, belief, front, cover, draw, k, scale)
-        for a in members:
-            image(model.Z, draw.theta, a, values)
-            drawn[a] = number
-        if drawn[z] != number:
-            image(model.Z, draw.theta, z, values)
-            drawn[z] = number
-    e = np.empty(cover.y.shape[1])
-    for j in range(k):
-        if cover.r[j] <= limit:
-            a = cover.shape[j, 0]
-            if drawn[a] != number:
-                if model.unstructured:
-                    draw_row(stream, L, mean, scale * math.sqrt(inverse[a]), a, values)
-                else:
-                    image(model.Z, draw.theta, a, values)
-                drawn[a] = number
-            if contained(j, values, cover.shape, cover.terms, cover.y, cover.L, e):
-                return False  # that set comes earlier
-    draw.piece[0] = z
-    draw.piece[1] = -1
-    inside = False
-    if front.inside[z]:
-        draw.piece[1] = cover.terms[k, 0, 0]
-        inside = dominates(values, z, draw.piece[1])
-    else:
-        inside = True
-        for x in members:
-            if dominates(values, x, z):
-                inside = False
-                break
-    if not inside:
-        live = front.live[: size[LIVE]]
-        for a in live:
-            if drawn[a] != number:
-                if model.unstructured:
-                    draw_row(stream, L, mean, scale * math.sqrt(inverse[a]), a, values)
-                else:
-                    image(model.Z, draw.theta, a, values)
-                drawn[a] = number
-        if not find_change(values, members, live, front.keeper, draw.piece):
-            size[REJECTED] += 1
-            return False
-    return allowed(model, belief, front, draw, scale)
-
-
-@part
-def tries(unstructured: bool, n: int) -> int:
-    """Literal draws that cost about as much as building a cover of n answers."""
-    return TRIES + (min(n // 4, 240) if unstructured else min(n // 32, 32))
-
-
-@part
-def first_hit(
-    model: Model,
-    belief: Belief,
-    front: Front,
-    cover: Cover,
-    draw: Draw,
-    scale: float,
-    log_budget: float,
-) -> float:
-    """Log of the index of the first hit, by jumps; above ``log_budget`` if none.
-
-    After a hit ``draw.piece`` says where it is, and ``draw.values`` holds the point for
-    the answers that were drawn.
-    """
-    size = front.size
-    index = 0.0  # literal draws made so far
-    if size[EAGER] == 1:
-        most = tries(model.unstructured, model.n)
-        while index < most:
-            index += 1.0
-            if literal_draw(model, belief, front, draw, scale):
-                return math.log(index)
-            if math.log(index) >= log_budget:
-                return np.inf
-        size[EAGER] = 0
-        build(model, belief, front, cover, front.reach[2])
-
-    limit = math.sqrt(max(front.reach[0], 0.0) ** 2 + 2.0 * NATS * scale * scale)
-    P, top = 1.0, 0.0
-    if size[COVERED] == 1:
-        P, top = weigh(scale, limit, size[RECORDS], cover, draw.p)
-    log_P = math.log(P) + top
-    if log_P > math.log(FREQUENT):
-        while index < PATIENCE:
-            index += 1.0
-            if literal_draw(model, belief, front, draw, scale):
-                if index <= 2.0 and log_budget == np.inf:
-                    size[EAGER] = 2  # the learner's hits come at once
-                return math.log(index)
-            if math.log(index) >= log_budget:
-                return np.inf
-        return np.inf if log_budget == np.inf else math.log(index)
-
-    log_index = math.log(index) if index > 0.0 else -np.inf
-    for _ in range(PATIENCE):
-        jump = log_geometric(draw.stream, log_P)
-        larger = max(jump, log_index)
-        log_index = larger + math.log1p(math.exp(min(jump, log_index) - larger))
-        if log_index > log_budget + 1e-12:
-            return np.inf
-        draw.made[0] += 1.0
-        if _propose(model, belief, front, cover, draw, scale, limit, uniform(draw.stream) * P):
-            return log_index
-    return np.inf if log_budget == np.inf else log_index

@@ -95,7 +95,9 @@ def refresh_means(
 
 
 @part
-def refresh_listed(Z: Floats, theta: Floats, F: Floats, which: Ints, mu: Floats, W: Floats) -> None:
+def refresh_listed(
+    Z: Floats, theta: Floats, F: Floats, which: Ints, mu: Floats, W: Floats
+) -> None:
     """Bring means and whitened features of some answers up to date (linear)."""
     for k in range(which.shape[0]):
         a = which[k]
@@ -104,9 +106,7 @@ def refresh_listed(Z: Floats, theta: Floats, F: Floats, which: Ints, mu: Floats,
 
 
 @part
-def find_change(
-    values: Floats, members: Ints, live: Ints, keeper: Ints, piece: Ints
-) -> bool:
+def find_change(values: Floats, members: Ints, live: Ints, keeper: Ints, piece: Ints) -> bool:
     """Whether ``values`` have another Pareto set than S_hat, and by which piece of Alt.
 
     ``piece`` becomes (j, i) for "i below j" or (z, -1) for "z escapes".
@@ -132,7 +132,9 @@ def find_change(
 
 
 @part
-def elect(mu: Floats, inside: Mask, members: Ints, live: Ints, keeper: Ints, size: Ints) -> None:
+def elect(
+    mu: Floats, inside: Mask, members: Ints, live: Ints, keeper: Ints, size: Ints
+) -> None:
     """Make S_hat the Pareto set of the current means; everything else is live.
 
     Only old members and answers that no old member dominates can belong to it, so what is
@@ -190,9 +192,7 @@ def elect(mu: Floats, inside: Mask, members: Ints, live: Ints, keeper: Ints, siz
 def elect_plainly(model: Model, belief: Belief, front: Front, piece: Ints) -> None:
     """Candidate set without a cover: keep S_hat unless theta is in Alt(S_hat)."""
     size = front.size
-    refresh_means(
-        model.unstructured, belief.N, belief.theta, model.Z, front.mu, front.inverse
-    )
+    refresh_means(model.unstructured, belief.N, belief.theta, model.Z, front.mu, front.inverse)
     members = front.members[: size[MEMBERS]]
     whole = size[MEMBERS] + size[LIVE] == front.mu.shape[0]
     if not whole or find_change(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 
-
 from psips.kernels.jit import kernel
 from psips.kernels.model import Floats
 

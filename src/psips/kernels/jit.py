@@ -16,50 +16,51 @@ from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_njit: Any = numba.njit
+_FLAGS: dict[str, Any] = {
+    "cache": True,
+    "nogil": True,
+    "fastmath": False,
+    "error_model": "numpy",
+}
+
 
 def kernel(function: F) -> F:
     """Compile a kernel: cached on disk, no Python objects, IEEE arithmetic, GIL released."""
-    compiled: F = numba.njit(cache=True, nogil=True, fastmath=False, error_model="numpy")(function)
+    compiled: F = _njit(**_FLAGS)(function)
     return compiled
 
 
 def part(function: F) -> F:
     """Compile a kernel that only other kernels call: no entry from Python, so less to build."""
-    compiled: F = numba.njit(
-        cache=True,
-        nogil=True,
-        fastmath=False,
-        error_model="numpy",
-        no_cpython_wrapper=True,
-        no_cfunc_wrapper=True,
-    )(function)
+    compiled: F = _njit(**_FLAGS, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
     return compiled
 
 
 def spliced(function: F) -> F:
-    """Paste a kernel into its one caller.
+    """Paste a kernel into its caller.
 
     LLVM optimises everything below a kernel again for each kernel above it; the few large
     ones at the top are therefore pasted together, which halves the time to compile.
     """
-    compiled: F = numba.njit(
-        cache=True, nogil=True, fastmath=False, error_model="numpy", inline="always"
-    )(function)
+    compiled: F = _njit(**_FLAGS, inline="always")(function)
     return compiled
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def lent(typingctx: Any, array: Any) -> Any:  # noqa: ARG001
-    """View an array without owning it: no reference counting, which costs more than a draw.
-
-    The array must outlive the view; the run's state does, because its engine holds it.
-    """
+@intrinsic
+def _lent(typingctx: Any, array: Any) -> Any:  # noqa: ARG001
     if not isinstance(array, types.Array):
         return None
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        view = cgutils.create_struct_proxy(signature.return_type)(context, builder, value=args[0])
-        view.meminfo = cgutils.get_null_value(view.meminfo.type)
+        proxy: Any = cgutils
+        view = proxy.create_struct_proxy(signature.return_type)(context, builder, value=args[0])
+        view.meminfo = proxy.get_null_value(view.meminfo.type)
         return view._getvalue()
 
     return array(array), codegen
+
+
+# View an array without owning it: no reference counting, which costs more than a draw. The
+# array must outlive the view; the state of a run does, because its engine holds it.
+lent: Any = _lent

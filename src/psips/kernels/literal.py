@@ -42,7 +42,7 @@ def draw_point(model: Model, belief: Belief, front: Front, draw: Draw) -> None:
 
 @part
 def inflate(model: Model, belief: Belief, draw: Draw, scale: float, point: Floats) -> None:
-    """Write theta_hat + scale v for the current draw v, and its answers into ``draw.values``."""
+    """Write theta_hat + scale v for the draw v, and its answers into ``draw.values``."""
     h, d = point.shape
     for i in range(h):
         for c in range(d):

@@ -38,7 +38,7 @@ def _before(mu: Floats, first: int, a: int, b: int) -> bool:
 
 @part
 def _order(mu: Floats, first: int, order: Ints) -> None:
-    """Lexicographic order, largest first (heapsort); a point is dominated by earlier ones only."""
+    """Lexicographic order, largest first (heapsort): only earlier points dominate a point."""
     n = mu.shape[0]
     for k in range(n):
         order[k] = k
@@ -65,10 +65,10 @@ def _order(mu: Floats, first: int, order: Ints) -> None:
 
 @part
 def _same(mu: Floats, x: int, z: int) -> bool:
+    same = True
     for c in range(mu.shape[1]):
-        if mu[x, c] != mu[z, c]:
-            return False
-    return True
+        same = same and mu[x, c] == mu[z, c]
+    return same
 
 
 @part
@@ -126,7 +126,7 @@ def pareto_set(mu: Floats, keep: Mask) -> None:
 
 @kernel
 def in_alternative(values: Floats, inside: Mask, members: Ints) -> bool:
-    """Whether the Pareto set of ``values`` (n, d) differs from ``members`` = where ``inside``."""
+    """Whether ``values`` (n, d) have another Pareto set than ``members``, where ``inside``."""
     for i in members:
         for j in members:
             if i != j and dominates(values, i, j):

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from psips.kernels.belief import Belief, ready
-from psips.kernels.cover import Cover, build, refresh
-from psips.kernels.draws import Draw, first_hit
+from psips.kernels.cover import Cover, refresh
+from psips.kernels.draws import Draw
+from psips.kernels.firsthit import first_hit
 from psips.kernels.front import (
     EAGER,
     LIVE,
@@ -27,6 +28,7 @@ from psips.kernels.literal import in_ball_hit, shared_draws
 from psips.kernels.model import Floats, Ints, Model
 from psips.kernels.rng import PULL, STOP, Stream, seed, uniform
 from psips.kernels.thresholds import Calibration, inflation_and_budget, radius_of_rewards
+from psips.kernels.tree import build
 
 # Sampling rules.
 POSTERIOR, PROJECTED, UNIFORM, ROUND_ROBIN, ORACLE = range(5)
@@ -35,7 +37,7 @@ NEVER, BY_POSTERIOR = range(2)
 # How the weights become arms.
 TRACK, MIXTURE = range(2)
 
-# Places in Learner.count.
+# Places in Learner.tally.
 ASKED, FRESH = range(2)
 # Places in the outcome.
 STOPPED, LOG_HIT, LOG_BUDGET, INFLATION, LOG_LEARNED = range(5)
@@ -63,7 +65,7 @@ class Learner(NamedTuple):
     pending: Floats  # (K,) asked and not yet told
     estimate: Floats  # (2,) p_t and C_t of Algorithm 2, 0 if not yet set
     point: Floats  # (h, d) the learner's hit among the shared literal draws
-    count: Ints  # (2,) asks made; whether ``point`` is fresh
+    tally: Ints  # (2,) asks made; whether ``point`` is fresh
 
 
 @kernel
@@ -92,7 +94,7 @@ def calibrate(
         model.d,
         model.xi,
         options.calibration,
-        float(belief.count[0]),
+        float(belief.tally[0]),
         front.size[MEMBERS],
     )
 
@@ -122,7 +124,7 @@ def evaluate(
         calibrate(model, options, belief, front, outcome)
         front.reach[2] = max(outcome[INFLATION], 1.0 / options.eta)
         if options.stopping == BY_POSTERIOR:
-            seed(draw.stream, key, belief.count[0], STOP)
+            seed(draw.stream, key, belief.tally[0], STOP)
             scale = math.sqrt(outcome[INFLATION])
             outcome[LOG_HIT] = first_hit(
                 model, belief, front, cover, draw, scale, outcome[LOG_BUDGET]
@@ -161,7 +163,7 @@ def evaluate_literally(
     size = front.size
     outcome[STOPPED] = 0.0
     outcome[LOG_HIT] = 0.0
-    learner.count[FRESH] = 0
+    learner.tally[FRESH] = 0
     if ready(model.unstructured, belief.N):
         elect_plainly(model, belief, front, draw.piece)
         calibrate(model, options, belief, front, outcome)
@@ -173,11 +175,11 @@ def evaluate_literally(
                 belief.theta,
                 front.inside,
                 members,
-                float(belief.count[0]),
+                float(belief.tally[0]),
                 learner.estimate,
             )
         if options.stopping == BY_POSTERIOR:
-            seed(draw.stream, key, belief.count[0], STOP)
+            seed(draw.stream, key, belief.tally[0], STOP)
             learns = options.eta > 0.0 and options.sampling <= PROJECTED
             outcome[LOG_HIT], outcome[LOG_LEARNED] = shared_draws(
                 model,
@@ -192,7 +194,7 @@ def evaluate_literally(
                 learner.point,
             )
             outcome[STOPPED] = 1.0 if outcome[LOG_HIT] == np.inf else 0.0
-            learner.count[FRESH] = 1 if outcome[LOG_LEARNED] < np.inf else 0
+            learner.tally[FRESH] = 1 if outcome[LOG_LEARNED] < np.inf else 0
 
 
 @spliced
@@ -214,7 +216,7 @@ def find_response_literally(
         outcome[LOG_LEARNED] = in_ball_hit(
             model, belief, front, draw, members, eta, radius, learner.point
         )
-    elif learner.count[FRESH] == 0:
+    elif learner.tally[FRESH] == 0:
         _, outcome[LOG_LEARNED] = shared_draws(
             model,
             belief,
@@ -227,7 +229,7 @@ def find_response_literally(
             True,
             learner.point,
         )
-    learner.count[FRESH] = 0
+    learner.tally[FRESH] = 0
     scale = 0.0
     if outcome[LOG_LEARNED] < np.inf:
         copy_rows(learner.point, draw.theta)
@@ -289,11 +291,11 @@ def next_arm(
             if N[a] + pending[a] < N[arm] + pending[arm]:
                 arm = a
     else:
-        gamma = float(learner.count[ASKED]) ** -options.alpha if learned else 0.0
+        gamma = float(learner.tally[ASKED]) ** -options.alpha if learned else 0.0
         track = options.tracking == TRACK and options.sampling != UNIFORM
         u = 0.0
         if not track:
-            seed(draw.stream, key, learner.count[ASKED], PULL)
+            seed(draw.stream, key, learner.tally[ASKED], PULL)
             u = uniform(draw.stream)
         deficit = -np.inf
         for a in range(K):
@@ -323,9 +325,7 @@ def unseen(model: Model, belief: Belief, learner: Learner) -> int:
 
 
 @spliced
-def fixed_weights(
-    model: Model, options: Options, belief: Belief, w: Floats
-) -> bool:
+def fixed_weights(model: Model, options: Options, belief: Belief, w: Floats) -> bool:
     """Weights of the rules that learn nothing into ``w``; False if the rule does learn."""
     fixed = True
     waiting = not ready(model.unstructured, belief.N)

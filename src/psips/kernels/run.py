@@ -75,7 +75,7 @@ def drive(
         lent(belief.theta),
         lent(belief.V),
         lent(belief.F),
-        lent(belief.count),
+        lent(belief.tally),
     )
     front = Front(
         lent(front.inside),
@@ -117,7 +117,7 @@ def drive(
         lent(learner.pending),
         lent(learner.estimate),
         lent(learner.point),
-        lent(learner.count),
+        lent(learner.tally),
     )
     x = np.empty(model.d)
     w = np.empty(model.K)
@@ -125,16 +125,16 @@ def drive(
     arm = -1
     while True:
         if mode != TELL:
-            if mode == RUN and (belief.count[0] >= results or outcome[STOPPED] == 1.0):
+            if mode == RUN and (belief.tally[0] >= results or outcome[STOPPED] == 1.0):
                 break
             arm = unseen(model, belief, learner)
             if arm >= 0:
                 learner.pending[arm] += 1.0
             else:
-                learner.count[ASKED] += 1
+                learner.tally[ASKED] += 1
                 learned = not fixed_weights(model, options, belief, w)
                 if learned:
-                    seed(draw.stream, key, learner.count[ASKED], LEARN)
+                    seed(draw.stream, key, learner.tally[ASKED], LEARN)
                     scale = find_response(model, options, belief, front, cover, draw, outcome)
                     play(model, options, belief, front, draw, learner, scale, w)
                 arm = next_arm(model, options, belief, learner, draw, key, learned, w)
@@ -171,16 +171,16 @@ def drive_literally(
     arm = -1
     while True:
         if mode != TELL:
-            if mode == RUN and (belief.count[0] >= results or outcome[STOPPED] == 1.0):
+            if mode == RUN and (belief.tally[0] >= results or outcome[STOPPED] == 1.0):
                 break
             arm = unseen(model, belief, learner)
             if arm >= 0:
                 learner.pending[arm] += 1.0
             else:
-                learner.count[ASKED] += 1
+                learner.tally[ASKED] += 1
                 learned = not fixed_weights(model, options, belief, w)
                 if learned:
-                    seed(draw.stream, key, learner.count[ASKED], LEARN)
+                    seed(draw.stream, key, learner.tally[ASKED], LEARN)
                     scale = find_response_literally(
                         model, options, belief, front, draw, learner, outcome
                     )

@@ -174,7 +174,7 @@ def radius_of_rewards(
                 u = max(u, bound)
             else:
                 U = max(U, bound if inside[i] else 2.0 * bound)
-    if estimate[0] == 0.0 or 2.0 * U <= estimate[0]:
+    if estimate[0] == 0.0 or estimate[0] >= 2.0 * U:
         estimate[0] = U
     if estimate[1] == 0.0 or 2.0 * u <= estimate[1]:
         estimate[1] = u

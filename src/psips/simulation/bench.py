@@ -75,21 +75,19 @@ def _engine(problem: Problem, delta: float, draws: str, seed: int) -> Engine:
 def _timed_run(
     problem: Problem, environment: Environment, delta: float, rounds: int, seed: int
 ) -> tuple[int, float, float]:
-    """Rounds, microseconds and points a round of a run with first-hit draws."""
+    """Return rounds, microseconds and points a round of a run with first-hit draws."""
     engine = _engine(problem, delta, "first-hit", seed)
     noise = draw_key(np.random.default_rng(seed + 1000))
     begin = perf_counter()
     engine.run(environment.source, noise, rounds)
     spent = perf_counter() - begin
-    made = int(engine.belief.count[0])
+    made = int(engine.belief.tally[0])
     return made, spent / made * 1e6, float(engine.proposals.sum()) / made
 
 
 def _compare(label: str, made: Instance, delta: float, *, literal: bool) -> Timing:
     environment = environment_of(made)
-    runs = [
-        _timed_run(made.problem, environment, delta, 10**6, seed) for seed in range(RUNS)
-    ]
+    runs = [_timed_run(made.problem, environment, delta, 10**6, seed) for seed in range(RUNS)]
     rounds = sum(run[0] for run in runs)
     us = sum(run[0] * run[1] for run in runs) / rounds
     points = sum(run[0] * run[2] for run in runs) / rounds

@@ -99,9 +99,7 @@ class Summary:
             },
             "seconds": self.seconds,
             "us_per_round": 1e6 * sum(run.seconds for run in self.each) / rounds,
-            "proposals_per_round": sum(
-                run.proposals + run.literal_draws for run in self.each
-            )
+            "proposals_per_round": sum(run.proposals + run.literal_draws for run in self.each)
             / rounds,
             "literal_draws_per_round": sum(run.literal_draws for run in self.each) / rounds,
             "settings": self.settings,

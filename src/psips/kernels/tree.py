@@ -1,0 +1,286 @@
+"""Building a cover of Alt(S_hat), see ``cover``.
+
+"i below j" gives one record. "z escapes" gives the leaves of a branch-and-bound tree: while
+some x in S still dominates z at the nearest point, branch on the objective in which z gets
+above x. Any cut through the tree is a cover.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from psips.kernels.belief import Belief
+from psips.kernels.cone import Metric, inner, project, still_dominating
+from psips.kernels.cover import (
+    ANSWER,
+    CONSTRAINTS,
+    DEPTH,
+    GROUPS,
+    NATS,
+    Cover,
+    measure_records,
+)
+from psips.kernels.front import (
+    AGE,
+    BUILT,
+    COVERED,
+    LIVE,
+    MEMBERS,
+    RECORDS,
+    REJECTED,
+    Front,
+    copy_rows,
+    elect,
+    image,
+    metric_of,
+    refresh_means,
+)
+from psips.kernels.jit import part
+from psips.kernels.model import Floats, Ints, Model
+
+REFINE = 4.0  # nodes within e^-REFINE of the largest are split until they touch Alt
+
+
+@part
+def _group(metric: Metric, diagonal: bool, z: int, kept: int, terms: Ints, y: Floats) -> int:
+    """One group an objective, then merge groups that pull the same way; return how many."""
+    groups = 0
+    for k in range(kept):
+        terms[k, 2] = groups
+        for j in range(k):
+            if terms[j, 1] == terms[k, 1]:
+                terms[k, 2] = terms[j, 2]
+        if terms[k, 2] == groups:
+            groups += 1
+    while not diagonal:
+        G = np.zeros((groups, groups))
+        for k in range(kept):
+            for j in range(kept):
+                shared = inner(metric, z, terms[k, 0], terms[j, 0])
+                shared *= y[k] * y[j] * metric.Sigma[terms[k, 1], terms[j, 1]]
+                G[terms[k, 2], terms[j, 2]] += shared
+        clash = -1
+        for g in range(groups):
+            for f in range(g):
+                if clash < 0 and G[g, f] > 0.0:
+                    clash = g
+                    for k in range(kept):
+                        if terms[k, 2] == g:
+                            terms[k, 2] = f
+        if clash < 0:
+            break
+        groups -= 1
+        for k in range(kept):
+            if terms[k, 2] > clash:
+                terms[k, 2] -= 1
+    return groups
+
+
+@part
+def _store(
+    metric: Metric,
+    diagonal: bool,
+    cover: Cover,
+    size: Ints,
+    z: int,
+    m: int,
+    xs: Ints,
+    cs: Ints,
+    y: Floats,
+) -> None:
+    """Add the record of a projected piece, with as many groups as the signs allow."""
+    r = size[RECORDS]
+    if r >= cover.r.shape[0]:
+        size[COVERED] = 0  # no room: draw literally until the next build
+        return
+    terms, weight = cover.terms[r], cover.y[r]
+    kept = 0
+    for j in range(m):
+        if y[j] > 0.0:
+            terms[kept, 0] = xs[j]
+            terms[kept, 1] = cs[j]
+            weight[kept] = y[j]
+            kept += 1
+    if kept == 0:  # theta is in the piece: any of its constraints will do
+        terms[0, 0] = xs[0]
+        terms[0, 1] = cs[0]
+        weight[0] = 1.0
+        kept = 1
+    cover.shape[r, ANSWER] = z
+    cover.shape[r, CONSTRAINTS] = kept
+    cover.shape[r, GROUPS] = _group(metric, diagonal, z, kept, terms, weight)
+    if measure_records(metric, diagonal, cover, r, r + 1) < 0.0:  # one group is always valid
+        cover.shape[r, GROUPS] = 1
+        for k in range(kept):
+            terms[k, 2] = 0
+        measure_records(metric, diagonal, cover, r, r + 1)
+    size[RECORDS] = r + 1
+
+
+@part
+def distance_from(metric: Metric, z: int, x: int) -> float:
+    """How far z is from reaching x in some objective; -1 if x does not dominate it."""
+    gap = np.inf
+    for c in range(metric.mu.shape[1]):
+        ahead = (metric.mu[x, c] - metric.mu[z, c]) / math.sqrt(metric.Sigma[c, c])
+        gap = min(gap, ahead)
+        if gap < 0.0:
+            return -1.0
+    return gap / math.sqrt(inner(metric, z, x, x))
+
+
+@part
+def find_keeper(metric: Metric, z: int, members: Ints) -> tuple[int, float]:
+    """Return the member that dominates z most safely, and z's distance from its level."""
+    best, distance = members[0], -1.0
+    for x in members:
+        far = distance_from(metric, z, x)
+        if far > distance:
+            best, distance = x, far
+    return best, distance
+
+
+@part
+def _split(
+    metric: Metric,
+    diagonal: bool,
+    cover: Cover,
+    size: Ints,
+    z: int,
+    keeper: int,
+    members: Ints,
+    nearest: float,
+    spare: float,
+    shift: Floats,
+) -> float:
+    """Store the leaves of the tree of "z escapes"; return the smallest squared distance."""
+    d = metric.mu.shape[1]
+    room = d * DEPTH + 1
+    stack_m = np.empty(room, np.int64)
+    stack_x = np.empty((room, DEPTH), np.int64)
+    stack_c = np.empty((room, DEPTH), np.int64)
+    y = np.empty(DEPTH)
+    top = 0
+    for c in range(d):
+        stack_m[top] = 1
+        stack_x[top, 0] = keeper
+        stack_c[top, 0] = c
+        top += 1
+    xs = np.empty(DEPTH, np.int64)
+    cs = np.empty(DEPTH, np.int64)
+    while top > 0:
+        top -= 1
+        m = stack_m[top]
+        for k in range(m):
+            xs[k] = stack_x[top, k]
+            cs[k] = stack_c[top, k]
+        square = project(metric, z, m, xs, cs, y)
+        if square > nearest + 2.0 * NATS * spare:
+            continue
+        if square < nearest + 2.0 * REFINE * spare:
+            x = still_dominating(metric, z, m, xs, cs, y, members, shift)
+            if x < 0:
+                nearest = min(nearest, square)
+            elif m < DEPTH:
+                for c in range(d):
+                    stack_m[top] = m + 1
+                    for k in range(m):
+                        stack_x[top, k] = xs[k]
+                        stack_c[top, k] = cs[k]
+                    stack_x[top, m] = x
+                    stack_c[top, m] = c
+                    top += 1
+                continue
+        _store(metric, diagonal, cover, size, z, m, xs, cs, y)
+    return nearest
+
+
+@part
+def build(model: Model, belief: Belief, front: Front, cover: Cover, spare: float) -> None:
+    """Make S_hat and the cover anew; ``spare`` is the largest inflation of any draw."""
+    size = front.size
+    refresh_means(model.unstructured, belief.N, belief.theta, model.Z, front.mu, front.inverse)
+    elect(front.mu, front.inside, front.members, front.live, front.keeper, size)
+    copy_rows(belief.theta, cover.theta)
+    if model.unstructured:
+        for a in range(model.K):
+            cover.N[a] = belief.N[a]
+    else:
+        copy_rows(belief.V, cover.V)
+        for a in range(model.n):
+            image(model.Z, belief.F, a, front.W)
+    size[RECORDS] = 0
+    size[AGE] = 0
+    size[REJECTED] = 0
+    size[COVERED] = 1
+    size[BUILT] += 1
+    metric = metric_of(model, front)
+    members = front.members[: size[MEMBERS]]
+    n, d = front.mu.shape
+    nearest = np.inf
+
+    # pairs: "i below j" is j above i in every objective
+    xs = np.empty(d, np.int64)
+    cs = np.empty(d, np.int64)
+    for c in range(d):
+        cs[c] = c
+    y = np.empty(d)
+    for i in members:
+        for j in members:
+            if i != j and size[COVERED] == 1:
+                lead = 0.0
+                for c in range(d):
+                    ahead = metric.mu[i, c] - metric.mu[j, c]
+                    lead = max(lead, ahead / math.sqrt(model.Sigma[c, c]))
+                floor = lead * lead / inner(metric, j, i, i)
+                if floor <= nearest + 2.0 * NATS * spare:
+                    for c in range(d):
+                        xs[c] = i
+                    if model.diagonal:
+                        square = 0.0
+                        near = inner(metric, j, i, i)
+                        for c in range(d):
+                            ahead = max(metric.mu[i, c] - metric.mu[j, c], 0.0)
+                            y[c] = ahead / (near * model.Sigma[c, c])
+                            square += ahead * y[c]
+                    else:
+                        square = project(metric, j, d, xs, cs, y)
+                    nearest = min(nearest, square)
+                    if d <= DEPTH:
+                        _store(metric, model.diagonal, cover, size, j, d, xs, cs, y)
+                    else:
+                        size[COVERED] = 0
+
+    # escapes, the nearest first: it tells what else can matter
+    distance = np.empty(n)
+    first, closest = -1, np.inf
+    for i in range(size[LIVE]):
+        z = front.live[i]
+        distance[z] = distance_from(metric, z, front.keeper[z])
+        if distance[z] ** 2 <= nearest + 2.0 * NATS * spare:
+            front.keeper[z], distance[z] = find_keeper(metric, z, members)
+        if distance[z] < closest:
+            first, closest = z, distance[z]
+    shift = np.zeros((model.h, d))
+    for i in range(-1, size[LIVE]):
+        z = first if i < 0 else front.live[i]
+        if z < 0 or (i >= 0 and z == first):
+            continue
+        if size[COVERED] == 1 and distance[z] ** 2 <= nearest + 2.0 * NATS * spare:
+            keeper = front.keeper[z]
+            nearest = _split(
+                metric, model.diagonal, cover, size, z, keeper, members, nearest, spare, shift
+            )
+
+    limit = math.sqrt(nearest + 2.0 * NATS * spare)
+    front.reach[0] = math.sqrt(nearest)
+    front.reach[1] = limit
+    front.reach[2] = spare
+    if size[COVERED] == 1:
+        size[LIVE] = 0
+        for z in range(n):
+            if not front.inside[z] and distance[z] <= limit:
+                front.live[size[LIVE]] = z
+                size[LIVE] += 1
