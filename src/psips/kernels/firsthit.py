@@ -68,7 +68,7 @@ def contained(
     return True
 
 
-@spliced
+@part
 def _push(
     model: Model, belief: Belief, front: Front, cover: Cover, draw: Draw, k: int, scale: float
 ) -> None:
@@ -160,7 +160,7 @@ def weigh(
     return total, top
 
 
-@spliced
+@part
 def _propose(
     model: Model,
     belief: Belief,

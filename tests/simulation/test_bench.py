@@ -1,0 +1,62 @@
+"""The bench measures what it says, and a round stays cheap where it should."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from psips.environments import GaussianEnvironment, environment_of
+from psips.instances import instance
+from psips.problem import Problem
+from psips.simulation import bench
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("correlated", {"rho": -0.9}),
+        ("correlated", {"rho": 0.9}),
+        ("rotated", {}),
+        ("random-gaussian", {"K": 10, "d": 3}),
+        *(("random-gaussian", {"K": 10, "d": 6, "seed": seed}) for seed in range(4)),
+    ],
+)
+def test_few_points_a_round(name: str, params: dict[str, float]) -> None:
+    """However small delta is; the literal loop makes up to 10^7 draws there."""
+    made = instance(name, **params)
+    for seed in range(3):
+        rounds, _, points = bench._timed_run(
+            made.problem, environment_of(made), 1e-6, 10**6, seed
+        )
+        assert rounds < 10**6
+        assert points <= 10
+
+
+def test_time_grows_with_the_arms_less_than_quadratically() -> None:
+    """A ratio within one run; it would be 100 if a round looked at all pairs of arms."""
+    rng = np.random.default_rng(3)
+    times = []
+    for K in (100, 1000):
+        problem = Problem(objectives=["a", "b", "c"], covariance=[0.5] * 3, arms=K)
+        environment = GaussianEnvironment(problem, rng.uniform(-1, 1, (K, 3)))
+        each = [
+            bench._timed_run(problem, environment, 1e-2, 4 * K + 4000, seed)[1]
+            for seed in range(2)
+        ]
+        times.append(min(each))
+    assert times[1] / times[0] < 40
+
+
+def test_literal_rounds_are_timed_at_the_same_states() -> None:
+    made = instance("correlated", rho=0.0)
+    row = bench._compare("correlated", made, 0.1, literal=True)
+    assert row.literal_points > row.points_per_round
+    assert row.ratio == pytest.approx(row.literal_us / row.us_per_round)
+
+
+def test_growth_is_the_slope() -> None:
+    rows = [
+        bench.Timing("K", "x", size, 1, 3.0 * size**1.5, 1, np.nan, np.nan, np.nan)
+        for size in (1, 10, 100)
+    ]
+    assert bench.growth(rows)["K"] == pytest.approx(1.5)
