@@ -22,7 +22,7 @@ def pareto_mask(mu: np.ndarray) -> np.ndarray:
 
 
 def adahedge(losses: np.ndarray) -> tuple[np.ndarray, list[float]]:
-    """Weights played in each round and Delta after it; the code of de Rooij et al., line by line."""
+    """Weights played and Delta after each round: the code of de Rooij et al., line by line."""
 
     def mix(eta: float, L: np.ndarray) -> tuple[np.ndarray, float]:
         mn = L.min()

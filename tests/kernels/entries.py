@@ -15,8 +15,9 @@ import numpy as np
 import naive
 from psips.kernels.belief import Belief, empty_belief, in_theta
 from psips.kernels.cone import Metric, move, moved, nonnegative, project
-from psips.kernels.cover import DEPTH, Cover, build, empty_cover, refresh
-from psips.kernels.draws import Draw, _propose, contained, empty_draw, first_hit, weigh
+from psips.kernels.cover import DEPTH, Cover, empty_cover, refresh
+from psips.kernels.draws import Draw, empty_draw
+from psips.kernels.firsthit import _propose, contained, first_hit, weigh
 from psips.kernels.front import (
     EAGER,
     LIVE,
@@ -39,6 +40,7 @@ from psips.kernels.rng import (
     uniform,
 )
 from psips.kernels.thresholds import Calibration, inflation_and_budget
+from psips.kernels.tree import build
 
 NORMAL, UNIFORM, EXPONENTIAL, NORMAL_ABOVE, LOG_GEOMETRIC, LOG_TAIL = range(6)
 
@@ -193,6 +195,7 @@ def act(
                 points[sample, i, c] = (
                     draw.values[i, c] if model.unstructured else draw.theta[i, c]
                 )
+    return True
 
 
 class State(NamedTuple):
@@ -353,6 +356,7 @@ def covering(at: State, points: np.ndarray, scale: float = 1.0) -> np.ndarray:
     """How many sets of the cover contain each point."""
     log_index, gains = np.zeros(len(points)), np.zeros((0, 0))
     key = np.array([0, 0], np.uint64)
+    points = np.ascontiguousarray(points)
     act(CONTAINED, *at, key, scale, 0.0, log_index, points, gains)
     return log_index
 

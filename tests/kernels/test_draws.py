@@ -26,6 +26,8 @@ from kernels.entries import (
     literal,
     live,
     members,
+    plain_model,
+    state,
     walk,
 )
 
@@ -72,7 +74,6 @@ def test_law_of_the_first_hit(name: str, level: float) -> None:
     if "ball" not in name:
         assert one_by_one.index.mean() == pytest.approx(1 / level, rel=0.3)
     table = compare(at, by_jumps, one_by_one)
-    print(name, level, {name: f"{p:.2g}" for name, p in table.items()})
     assert min(table.values()) > laws.FAIR, table
     proposals, draws = at.draw.made[:2]
     assert (draws > 0) == (proposals == 0)  # one way or the other
@@ -132,13 +133,19 @@ def test_keeping_what_an_earlier_set_contains_is_caught(name: str, level: float)
 
 
 @pytest.mark.parametrize(
-    "name", ["independent", "negative", "positive", "three", "six", "linear"]
+    "name", ["independent", "negative", "positive", "three", "six", "linear three"]
 )
 def test_a_missing_set_is_caught(name: str) -> None:
     at = states.at(name, 0.01)
     drop_nearest(at)
     table = compare(at, hits(HITS, at, SAMPLES), literal(at, SAMPLES))
     assert min(table.values()) < laws.CAUGHT
+
+
+def test_one_answer_has_no_alternative() -> None:
+    model = plain_model(np.eye(2), A=np.eye(3), Z=np.array([[1.0, 2.0, 3.0]]))
+    at = state(model, np.ones((3, 2)), np.full(3, 5.0))
+    assert np.isinf(hits(HITS, at, 3, log_budget=np.log(50.0)).index).all()
 
 
 def test_the_budget_cuts_the_index_and_nothing_else() -> None:

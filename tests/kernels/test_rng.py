@@ -35,7 +35,7 @@ def many(kind: int, n: int, parameter: float = 0.0, counter: int = 0) -> np.ndar
 
 
 def normal_laws(x: np.ndarray) -> list[float]:
-    """p-values: the whole law, its width, far tails (a branch of its own in the ziggurat), sign."""
+    """p-values: the whole law, its width, far tails (a branch of the ziggurat), sign."""
     tails = [
         stats.binomtest(int((np.abs(x) > far).sum()), len(x), 2 * stats.norm.sf(far)).pvalue
         for far in (2.0, 3.0, 3.6541528853610088, 4.2)

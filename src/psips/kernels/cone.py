@@ -74,9 +74,12 @@ def nonnegative(G: Floats, b: Floats, m: int, y: Floats) -> None:
         while True:
             p = 0
             for k in range(m):
-                if free[k]:
+                if free[k] and k != enter:
                     index[p] = k
                     p += 1
+            if free[enter]:  # last, so that only its row can be dependent
+                index[p] = enter
+                p += 1
             singular = False
             for i in range(p):  # Cholesky of the free block
                 for j in range(i + 1):
@@ -92,11 +95,26 @@ def nonnegative(G: Floats, b: Floats, m: int, y: Floats) -> None:
                         C[i, j] = total / C[j, j]
                 if singular:
                     break
-            if singular:  # the newcomer depends on the others: it adds nothing here
-                free[enter] = False
-                blocked[enter] = True
-                y[enter] = 0.0
-                break
+            if singular:  # u_enter = sum a_i u_i: exchange it for the first that reaches 0
+                leave, step = -1, np.inf
+                for i in range(p - 2, -1, -1):
+                    total = C[p - 1, i]
+                    for k in range(i + 1, p - 1):
+                        total -= C[k, i] * s[k]
+                    s[i] = total / C[i, i]
+                    if s[i] > 1e-12 and y[index[i]] < step * s[i]:
+                        leave, step = i, y[index[i]] / s[i]
+                if leave < 0:  # no point satisfies them all: it adds nothing here
+                    free[enter] = False
+                    blocked[enter] = True
+                    y[enter] = 0.0
+                    break
+                for i in range(p - 1):
+                    y[index[i]] = max(y[index[i]] - step * s[i], 0.0)
+                y[enter] += step
+                y[index[leave]] = 0.0
+                free[index[leave]] = False
+                continue
             for i in range(p):
                 total = b[index[i]]
                 for k in range(i):

@@ -33,7 +33,7 @@ from psips.kernels.tree import build
 # Sampling rules.
 POSTERIOR, PROJECTED, UNIFORM, ROUND_ROBIN, ORACLE = range(5)
 # Stopping rules.
-NEVER, BY_POSTERIOR = range(2)
+NEVER, BY_POSTERIOR, BY_GLR, BY_CERTIFICATES, BY_BAYES = range(5)
 # How the weights become arms.
 TRACK, MIXTURE = range(2)
 
@@ -41,6 +41,8 @@ TRACK, MIXTURE = range(2)
 ASKED, FRESH = range(2)
 # Places in the outcome.
 STOPPED, LOG_HIT, LOG_BUDGET, INFLATION, LOG_LEARNED = range(5)
+EVIDENCE, THRESHOLD, HINT = range(5, 8)  # of the rules that do not draw; HINT has two
+OUTCOMES = 9
 
 
 class Options(NamedTuple):

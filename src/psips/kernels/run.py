@@ -7,6 +7,7 @@ import numpy as np
 from psips.kernels.belief import Belief, learn
 from psips.kernels.cover import Cover
 from psips.kernels.draws import Draw
+from psips.kernels.evidence import weigh_evidence
 from psips.kernels.front import Front
 from psips.kernels.jit import kernel, lent
 from psips.kernels.model import Floats, Model
@@ -192,6 +193,53 @@ def drive_literally(
             learner.pending[arm] -= 1.0
             learn(model, belief, arm, x)
         evaluate_literally(model, options, belief, front, draw, learner, outcome, key)
+        if mode == TELL:
+            break
+    return arm
+
+
+@kernel
+def drive_certainly(
+    model: Model,
+    options: Options,
+    belief: Belief,
+    front: Front,
+    cover: Cover,
+    draw: Draw,
+    learner: Learner,
+    outcome: Floats,
+    key: Stream,
+    source: Source,
+    noise_key: Stream,
+    mode: int,
+    results: int,
+) -> int:
+    """As ``drive``, with the stopping rules that weigh the evidence instead of drawing."""
+    x = np.empty(model.d)
+    w = np.empty(model.K)
+    stream = np.empty(4, np.uint64)
+    arm = -1
+    while True:
+        if mode != TELL:
+            if mode == RUN and (belief.tally[0] >= results or outcome[STOPPED] == 1.0):
+                break
+            arm = unseen(model, belief, learner)
+            if arm >= 0:
+                learner.pending[arm] += 1.0
+            else:
+                learner.tally[ASKED] += 1
+                learned = not fixed_weights(model, options, belief, w)
+                if learned:
+                    seed(draw.stream, key, learner.tally[ASKED], LEARN)
+                    scale = find_response(model, options, belief, front, cover, draw, outcome)
+                    play(model, options, belief, front, draw, learner, scale, w)
+                arm = next_arm(model, options, belief, learner, draw, key, learned, w)
+            if mode == ASK:
+                break
+            pull(source, noise_key, arm, int(belief.N[arm]), stream, x)
+            learner.pending[arm] -= 1.0
+            learn(model, belief, arm, x)
+        weigh_evidence(model, options, belief, front, cover, draw, outcome, key)
         if mode == TELL:
             break
     return arm

@@ -278,6 +278,8 @@ def build(model: Model, belief: Belief, front: Front, cover: Cover, spare: float
     front.reach[0] = math.sqrt(nearest)
     front.reach[1] = limit
     front.reach[2] = spare
+    for k in range(size[RECORDS]):  # whatever a record speaks of is kept up to date
+        distance[cover.shape[k, ANSWER]] = 0.0
     if size[COVERED] == 1:
         size[LIVE] = 0
         for z in range(n):

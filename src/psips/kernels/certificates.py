@@ -1,0 +1,389 @@
+"""Certificates: what the data prove of each answer, at every time and under any sampling.
+
+One claim. "Arm i beats arm j along y >= 0", y.(mu_i - mu_j) > 0, is tested against
+y.(mu_i - mu_j) <= 0. For an arm with true mean m after N results of mean x-hat and
+variance s^2 = y'Sigma y, the ratio of the likelihood averaged over shifts of m to that of m
+is a nonnegative martingale of mean 1, however the arms are chosen; so is the product over
+two arms. The shifts of i are taken positive, those of j negative: half-normal with
+precision rho / s^2, mixed over a few rho. With a = N^2 / ((N + rho) s^2), v = sqrt(a) e,
+
+    g(e) = sum_rho weight (1 + N / rho)^(-1/2) 2 Phi(v) exp(v^2 / 2),   e = x-hat - m,
+
+and the product is g_i(e_i) g_j(-e_j). Both factors grow with their argument, so over all
+means with y.(mu_i - mu_j) <= 0 the product is smallest on e_i - e_j = y.D-hat; log g is
+convex (a cumulant generating function), so that minimum E is a line search. By Ville's
+inequality, if the claim is false, P(E >= L at any time) <= exp(-L).
+
+Linear problems: the self-normalised bound of theta y, with the parameter bound B, holds for
+all pairs at once: E = ((y.D-hat / ||x - z||_{V^-1} - sqrt(xi) B)^2 / s^2 - log det(V / xi)) / 2.
+
+All claims together (closed testing). Suppose S is the Pareto set. Then (1) for z in S and
+any x there is an objective in which x does not beat z: of the claims "x beats z" one is
+false, and "x dominates z" needs them all; (2) each z outside S has an x in S that is nowhere
+worse: the claims "z beats x" along the m directions looked at are false. Reject S when a z
+in S is dominated, or a z outside S beats every x in S somewhere, each claim at
+L(|S|) = log(C / delta), C = |S| (n - 1) + (n - |S|) m; the Pareto set is rejected, ever, with
+probability at most delta. (Linear: the claims along one y fail together, C = m.) A verdict
+is what all sets that are not rejected agree on.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from psips.kernels.belief import Belief
+from psips.kernels.front import MEMBERS, Front
+from psips.kernels.jit import kernel, part
+from psips.kernels.model import BALL, Floats, Ints, Model
+
+OPEN, IN, OUT = range(3)
+
+# Precisions of the mixture, in pulls, and their weights. A mixture is tightest for arms with
+# some ten times as many pulls as rho.
+RHOS = (4.0, 40.0, 400.0)
+LOG_WEIGHTS = (math.log(0.1), math.log(0.45), math.log(0.45))
+TIGHT = 1e-3  # nats to which the line search bounds its minimum from below
+LOG_FOUR = 2.0 * math.log(2.0)
+
+
+@part
+def log_mixture(N: float, s: float, e: float, out: Floats) -> None:
+    """Log g(e), its slope and about its curvature into ``out`` (3,), e >= 0."""
+    top = -np.inf
+    for k in range(len(RHOS)):
+        v = N * e / (s * math.sqrt(N + RHOS[k]))
+        one = LOG_WEIGHTS[k] + 0.5 * v * v - 0.5 * math.log1p(N / RHOS[k])
+        top = max(top, one + math.log(math.erfc(-v * 0.7071067811865476)))
+    total = slope = curve = 0.0
+    for k in range(len(RHOS)):
+        root = N / (s * math.sqrt(N + RHOS[k]))
+        v = root * e
+        both = math.erfc(-v * 0.7071067811865476)  # 2 Phi(v)
+        one = LOG_WEIGHTS[k] + 0.5 * v * v - 0.5 * math.log1p(N / RHOS[k]) + math.log(both)
+        share = math.exp(one - top)
+        mills = 0.7978845608028654 * math.exp(-0.5 * v * v) / both  # phi / Phi
+        total += share
+        slope += share * root * (v + mills)
+        curve += share * root * root
+    out[0] = top + math.log(total)
+    out[1] = slope / total
+    out[2] = curve / total
+
+
+@part
+def evidence(first: float, second: float, s: float, lead: float) -> float:
+    """E of "i beats j" for arms with ``first`` and ``second`` pulls; a lower bound, 0 if none.
+
+    ``lead`` is y.D-hat and ``s`` the standard deviation of y.x of one measurement.
+    """
+    if lead <= 0.0 or first <= 0.0 or second <= 0.0:
+        return 0.0
+    a = np.empty(3)
+    b = np.empty(3)
+    log_mixture(first, s, 0.0, a)
+    log_mixture(second, s, lead, b)
+    if a[1] >= b[1]:
+        return 0.0  # the minimum is not between the means: nothing to speak of
+    log_mixture(first, s, lead, a)
+    log_mixture(second, s, 0.0, b)
+    if a[1] <= b[1]:
+        return 0.0
+    low, high = 0.0, lead
+    e = lead * second / (first + second)
+    best = 0.0
+    for _ in range(60):
+        log_mixture(first, s, e, a)
+        log_mixture(second, s, lead - e, b)
+        slope = a[1] - b[1]
+        fall = slope * (e - low) if slope > 0.0 else -slope * (high - e)
+        best = a[0] + b[0] - fall  # a convex function lies above its tangent
+        if fall < TIGHT:
+            break
+        if slope > 0.0:
+            high = e
+        else:
+            low = e
+        e -= slope / (a[2] + b[2])
+        if e <= low or e >= high:
+            e = 0.5 * (low + high)
+    return max(best, 0.0)
+
+
+@kernel
+def directions(d: int, Sigma: Floats) -> Floats:
+    """Directions y (m, d): each objective, each two of them together, and all."""
+    m = d + d * (d - 1) // 2
+    if d > 2:
+        m += 1
+    Y = np.zeros((m, d))
+    row = 0
+    for c in range(d):
+        Y[row, c] = 1.0
+        row += 1
+    for c in range(d):
+        for e in range(c):
+            Y[row, c] = 1.0 / math.sqrt(Sigma[c, c])
+            Y[row, e] = 1.0 / math.sqrt(Sigma[e, e])
+            row += 1
+    if d > 2:
+        for c in range(d):
+            Y[row, c] = 1.0 / math.sqrt(Sigma[c, c])
+    return Y
+
+
+@part
+def _value(model: Model, belief: Belief, a: int, c: int) -> float:
+    if model.unstructured:
+        return belief.theta[a, c]
+    total = 0.0
+    for i in range(model.h):
+        total += model.Z[a, i] * belief.theta[i, c]
+    return total
+
+
+@part
+def log_volume(model: Model, belief: Belief) -> float:
+    """Log det(V / xi) of a linear problem, 0 otherwise."""
+    if model.unstructured:
+        return 0.0
+    h = model.h
+    L = np.empty((h, h))
+    total = -h * math.log(model.xi)
+    for i in range(h):
+        for j in range(i + 1):
+            rest = belief.V[i, j]
+            for k in range(j):
+                rest -= L[i, k] * L[j, k]
+            L[i, j] = math.sqrt(rest) if i == j else rest / L[j, j]
+        total += 2.0 * math.log(L[i, i])
+    return total
+
+
+@part
+def claim(
+    model: Model, belief: Belief, y: Floats, i: int, j: int, volume: float, enough: float
+) -> float:
+    """E of "answer i beats answer j along y"; where it is below ``enough``, some such value."""
+    lead = variance = bound = 0.0
+    for c in range(model.d):
+        if y[c] != 0.0:
+            lead += y[c] * (_value(model, belief, i, c) - _value(model, belief, j, c))
+            for e in range(model.d):
+                variance += y[c] * y[e] * model.Sigma[c, e]
+    if lead <= 0.0:
+        return 0.0
+    if model.unstructured:
+        first, second = belief.N[i], belief.N[j]
+        if first == 0.0 or second == 0.0:
+            return 0.0
+        most = 0.5 * lead * lead / (variance * (1.0 / first + 1.0 / second)) + LOG_FOUR
+        if most < enough:
+            return most * enough / (enough + LOG_FOUR + 4.0)  # for people to read only
+        return evidence(first, second, math.sqrt(variance), lead)
+    if model.kind != BALL:
+        return 0.0
+    square = 0.0
+    for k in range(model.h):
+        along = 0.0
+        for f in range(model.h):
+            along += (model.Z[i, f] - model.Z[j, f]) * belief.F[f, k]
+        square += along * along
+    for c in range(model.d):
+        bound += y[c] * model.ball[c]
+    clear = lead / math.sqrt(max(square, 1e-300)) - math.sqrt(model.xi) * bound
+    if clear <= 0.0:
+        return 0.0
+    return max(0.5 * (clear * clear / variance - volume), 0.0)
+
+
+@part
+def dominance(
+    model: Model, belief: Belief, Y: Floats, x: int, z: int, volume: float, enough: float
+) -> float:
+    """E of "x dominates z": the least over the objectives."""
+    least = np.inf
+    for c in range(model.d):
+        least = min(least, claim(model, belief, Y[c], x, z, volume, enough))
+        if least == 0.0:
+            break
+    return least
+
+
+@part
+def escape(
+    model: Model, belief: Belief, Y: Floats, z: int, x: int, volume: float, enough: float
+) -> float:
+    """E of "x does not dominate z": the most over the directions."""
+    most = 0.0
+    for row in range(Y.shape[0]):
+        most = max(most, claim(model, belief, Y[row], z, x, volume, enough))
+        if most >= enough:
+            break
+    return most
+
+
+@part
+def level(model: Model, m: int, size: int, log_inverse: float) -> float:
+    """L(|S|); it does not fall with the size."""
+    if not model.unstructured:
+        return math.log(m) + log_inverse
+    n = model.n
+    return math.log(n * m + size * max(n - 1 - m, 0)) + log_inverse
+
+
+@part
+def judge_answers(
+    model: Model,
+    belief: Belief,
+    front: Front,
+    Y: Floats,
+    log_inverse: float,
+    verdict: Ints,
+    rival: Ints,
+    strength: Floats,
+) -> float:
+    """Verdicts on all answers; return the level L that their claims were held to.
+
+    OUT: ``rival`` dominates it. OPEN and no candidate: ``rival`` is the candidate nearest to
+    dominating it. Otherwise the answer it is hardest to tell from. ``strength`` is E.
+    """
+    n, m = model.n, Y.shape[0]
+    volume = log_volume(model, belief)
+    members = front.members[: front.size[MEMBERS]]
+    full = level(model, m, n, log_inverse)
+    least = level(model, m, members.shape[0], log_inverse)
+    for z in range(n):
+        strength[z] = 0.0
+        rival[z] = -1
+        verdict[z] = OPEN
+        if not front.inside[z]:
+            rival[z] = front.keeper[z]
+            strength[z] = dominance(model, belief, Y, front.keeper[z], z, volume, least)
+            for x in members:
+                if strength[z] >= full:
+                    break
+                found = dominance(model, belief, Y, x, z, volume, least)
+                if found > strength[z]:
+                    strength[z] = found
+                    rival[z] = x
+    # Sets larger than ``size`` contain an answer that is out at their level.
+    size = n
+    L = full
+    while True:
+        L = level(model, m, size, log_inverse)
+        left = 0
+        for z in range(n):
+            if strength[z] < L or front.inside[z]:
+                left += 1
+        if left >= size:
+            break
+        size = left
+    for z in range(n):
+        if not front.inside[z] and strength[z] >= L:
+            verdict[z] = OUT
+    for z in members:
+        strength[z] = np.inf
+        for x in range(n):
+            if x != z and verdict[x] != OUT:
+                found = escape(model, belief, Y, z, x, volume, L)
+                if found < strength[z]:
+                    strength[z] = found
+                    rival[z] = x
+        if strength[z] >= L:
+            verdict[z] = IN
+    return L
+
+
+@part
+def all_settled(
+    model: Model, belief: Belief, front: Front, log_inverse: float, hint: Floats
+) -> bool:
+    """Whether no verdict is open; ``hint`` (2,) remembers an answer that was, and its rival."""
+    Y = directions(model.d, model.Sigma)
+    z, x = int(hint[0]), int(hint[1])
+    if x >= 0 and z != x:
+        size = front.size[MEMBERS]
+        volume = log_volume(model, belief)
+        if front.inside[z]:
+            L = level(model, Y.shape[0], size, log_inverse)
+            weak = escape(model, belief, Y, z, x, volume, L) < L
+            weak = weak and front.inside[x]
+        else:
+            L = level(model, Y.shape[0], min(size + 1, model.n), log_inverse)
+            weak = True
+            for k in range(size):
+                if dominance(model, belief, Y, front.members[k], z, volume, L) >= L:
+                    weak = False
+                    break
+        if weak:
+            return False
+    verdict = np.empty(model.n, np.int64)
+    rival = np.empty(model.n, np.int64)
+    strength = np.empty(model.n)
+    judge_answers(model, belief, front, Y, log_inverse, verdict, rival, strength)
+    weakest = -1
+    for z in range(model.n):
+        if verdict[z] == OPEN and (weakest < 0 or strength[z] < strength[weakest]):
+            weakest = z
+    if weakest < 0:
+        return True
+    hint[0] = weakest
+    hint[1] = rival[weakest]
+    return False
+
+
+@kernel
+def verdicts(
+    model: Model, belief: Belief, front: Front, log_inverse: float
+) -> tuple[Ints, Ints, Floats, float]:
+    """Verdicts for callers in Python, see `judge_answers`."""
+    Y = directions(model.d, model.Sigma)
+    verdict = np.empty(model.n, np.int64)
+    rival = np.empty(model.n, np.int64)
+    strength = np.empty(model.n)
+    L = judge_answers(model, belief, front, Y, log_inverse, verdict, rival, strength)
+    return verdict, rival, strength, L
+
+
+@kernel
+def claims(model: Model, belief: Belief, i: int, j: int) -> tuple[Floats, Floats]:
+    """E of "i beats j" and of "j beats i", by objective."""
+    Y = directions(model.d, model.Sigma)
+    volume = log_volume(model, belief)
+    ahead = np.empty(model.d)
+    behind = np.empty(model.d)
+    for c in range(model.d):
+        ahead[c] = claim(model, belief, Y[c], i, j, volume, 0.0)
+        behind[c] = claim(model, belief, Y[c], j, i, volume, 0.0)
+    return ahead, behind
+
+
+@kernel
+def half_width(model: Model, belief: Belief, i: int, j: int, c: int, L: float) -> float:
+    """How far D-hat_c can be from D_c, either side, before E reaches ``L``."""
+    s = math.sqrt(model.Sigma[c, c])
+    if not model.unstructured:
+        if model.kind != BALL:
+            return np.inf
+        square = 0.0
+        for k in range(model.h):
+            along = 0.0
+            for f in range(model.h):
+                along += (model.Z[i, f] - model.Z[j, f]) * belief.F[f, k]
+            square += along * along
+        spread = s * math.sqrt(2.0 * L + log_volume(model, belief))
+        return math.sqrt(square) * (spread + math.sqrt(model.xi) * model.ball[c])
+    if belief.N[i] == 0.0 or belief.N[j] == 0.0:
+        return np.inf
+    low, high = 0.0, s * math.sqrt(1.0 / belief.N[i] + 1.0 / belief.N[j])
+    while evidence(belief.N[i], belief.N[j], s, high) < L:
+        low, high = high, 2.0 * high
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        if evidence(belief.N[i], belief.N[j], s, middle) < L:
+            low = middle
+        else:
+            high = middle
+    return high
