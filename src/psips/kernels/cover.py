@@ -10,9 +10,9 @@ group this is the half-space tangent to the piece; with a diagonal Sigma there i
 for each objective, and "i below j" is covered by itself.
 
 The structure is kept between rounds and its numbers are refreshed: a record stays valid,
-if a little loose, whatever theta becomes. Pieces with less than e^-34 of the largest one's
+if a little loose, whatever theta becomes. Pieces with less than e^-28 of the largest one's
 mass are left out when the cover is built, and it is built anew before that margin can have
-shrunk to e^-25: precision only grows, so no distance shrinks by more than theta moves.
+shrunk to e^-20: precision only grows, so no distance shrinks by more than theta moves.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from psips.kernels.front import (
 from psips.kernels.jit import kernel, part
 from psips.kernels.model import Floats, Ints, Model
 
-NATS = 34.0  # pieces with less than e^-NATS of the largest piece's mass are left out
-MARGIN = 25.0  # what must remain of NATS while the cover is used
+NATS = 28.0  # pieces with less than e^-NATS of the largest piece's mass are left out
+MARGIN = 20.0  # what must remain of NATS while the cover is used
 DEPTH = 12  # constraints a record can hold
 
 # Places in Cover.shape.

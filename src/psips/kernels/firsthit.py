@@ -38,7 +38,7 @@ from psips.kernels.front import (
     image,
     metric_of,
 )
-from psips.kernels.jit import part, spliced
+from psips.kernels.jit import part
 from psips.kernels.model import Floats, Ints, Model
 from psips.kernels.pareto import dominates
 from psips.kernels.rng import log_geometric, log_tail, normal_above, uniform

@@ -29,7 +29,7 @@ def weights(G: Floats, gap: float, w: Floats) -> None:
         eta = math.log(K) / gap
         for k in range(K):
             behind = eta * (G[k] - best)
-            w[k] = math.exp(behind) if behind > -600.0 else 0.0  # subnormals are slow
+            w[k] = math.exp(behind) if behind > -60.0 else 0.0  # adds nothing to a sum of 1
             total += w[k]
     for k in range(K):
         w[k] /= total

@@ -30,17 +30,19 @@ def form(P: Floats, x: Floats) -> float:
 
 
 @part
-def gains_of_change(A: Floats, P: Floats, change: Floats, gains: Floats) -> None:
-    """g(a) = ||(theta - lambda)^T a||^2 in Sigma^-1, linear; ``change`` is lambda - theta."""
-    d = change.shape[1]
-    x = np.empty(d)
+def gains_of_change(A: Floats, change: Floats, gains: Floats) -> None:
+    """g(a) = ||(theta - lambda)^T a||^2 in Sigma^-1, linear.
+
+    ``change`` (h, d) is lambda - theta with its rows whitened by L^-1.
+    """
+    h, d = change.shape
     for a in range(A.shape[0]):
+        gains[a] = 0.0
         for c in range(d):
-            x[c] = 0.0
-        for i in range(A.shape[1]):
-            for c in range(d):
-                x[c] += A[a, i] * change[i, c]
-        gains[a] = form(P, x)
+            along = 0.0
+            for i in range(h):
+                along += A[a, i] * change[i, c]
+            gains[a] += along * along
 
 
 @part
@@ -48,12 +50,16 @@ def posterior_gains(
     model: Model, belief: Belief, front: Front, draw: Draw, scale: float, gains: Floats
 ) -> None:
     """Gains of the published learner: of the draw that hit, completed where it was not."""
+    d, L = model.d, model.L
     if not model.unstructured:
-        change = np.empty((model.h, model.d))
+        change = np.empty((model.h, d))
         for i in range(model.h):
-            for c in range(model.d):
-                change[i, c] = draw.theta[i, c] - belief.theta[i, c]
-        gains_of_change(model.A, model.P, change, gains)
+            for c in range(d):
+                total = draw.theta[i, c] - belief.theta[i, c]
+                for e in range(c):
+                    total -= L[c, e] * change[i, e]
+                change[i, c] = total / L[c, c]
+        gains_of_change(model.A, change, gains)
         return
     draw_rest(
         draw.stream,
@@ -65,9 +71,9 @@ def posterior_gains(
         draw.drawn,
         int(draw.made[2]),
     )
-    x = np.empty(model.d)
+    x = np.empty(d)
     for a in range(model.K):
-        for c in range(model.d):
+        for c in range(d):
             x[c] = draw.values[a, c] - belief.theta[a, c]
         gains[a] = form(model.P, x)
 
@@ -194,13 +200,13 @@ def projected_gains(
         for k in range(m):
             gains[xs[k]] = form(Sigma, shift[xs[k]])
         return True
-    change = np.zeros((model.h, d))
+    change = np.zeros((model.h, d))  # F shift Sigma, whitened: F shift L
     for i in range(model.h):
         for e in range(d):
             along = 0.0
             for j in range(model.h):
                 along += belief.F[i, j] * shift[j, e]
-            for c in range(d):
-                change[i, c] += Sigma[c, e] * along
-    gains_of_change(model.A, model.P, change, gains)
+            for c in range(e + 1):
+                change[i, c] += along * model.L[e, c]
+    gains_of_change(model.A, change, gains)
     return True
