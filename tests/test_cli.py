@@ -175,7 +175,6 @@ def test_simulate_a_file(run: Any, trial: Path) -> None:
             "simulate noc --calibration proven",
             "no proof of the posterior stopping rule is known",
         ),
-        ("simulate correlated --sampling oracle", "needs the truth"),
         ("demo --delta 0", "expected a number between 0 and 1, got 0.0"),
         ("demo --seed -1", "a whole number of at least 0"),
     ],

@@ -12,6 +12,7 @@ from scipy.stats import binomtest
 
 from psips.environments import GaussianEnvironment, environment_of
 from psips.errors import InputError
+from psips.geometry import complexity
 from psips.instances import Instance, instance
 from psips.problem import Problem
 from psips.seeds import draw_key
@@ -313,3 +314,13 @@ def test_gaussian_environment_is_what_an_instance_means() -> None:
     one = simulate(made.problem, direct, rng=2)
     other = simulate(made.problem, environment_of(made), rng=2)
     assert replace(one, seconds=0.0) == replace(other, seconds=0.0)
+
+
+def test_oracle_pulls_by_the_optimal_weights() -> None:
+    made = instance("correlated", rho=0.0)
+    summary = simulate_many(made, runs=4, seed=1, sampling="oracle", delta=0.01)
+    optimal = complexity(made.problem, made.theta).weights
+    pulls = summary.to_dict()["mean_pulls"]
+    total = sum(pulls.values())
+    for arm, weight in optimal.items():
+        assert pulls[arm] / total == pytest.approx(weight, abs=0.03)

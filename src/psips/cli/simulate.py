@@ -32,7 +32,9 @@ def simulate(
         Text,
         typer.Option(help="projected (default), posterior, uniform, round-robin or oracle."),
     ] = None,
-    stopping: Annotated[Text, typer.Option(help="posterior (default) or never.")] = None,
+    stopping: Annotated[
+        Text, typer.Option(help="posterior (default), glr, certified, bayes or never.")
+    ] = None,
     calibration: Annotated[
         Text, typer.Option(help="heuristic (default), proven or sharp.")
     ] = None,

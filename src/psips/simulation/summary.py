@@ -13,6 +13,7 @@ import numpy as np
 from psips import __version__
 from psips.environments import environment_of
 from psips.errors import InputError
+from psips.geometry import complexity
 from psips.instances import Instance
 from psips.rules import Rules
 from psips.session import read_rules
@@ -131,7 +132,7 @@ def simulate_many(
     max_results : int
         Cap of each run.
     target : (K,) weights, optional
-        For the sampling rule ``oracle``.
+        For the sampling rule ``oracle``; the optimal ones of the truth if not given.
     progress : callable, optional
         Called with each run when it ends.
     rules : Rules, optional
@@ -147,6 +148,9 @@ def simulate_many(
         _check_whole("jobs", jobs, 1)
     chosen = read_rules(rules, choices)
     environment = environment_of(instance)
+    if chosen.sampling == "oracle" and target is None:
+        weights = complexity(instance.problem, instance.theta).weights
+        target = [weights[arm] for arm in instance.problem.arms]
 
     def one(child: np.random.SeedSequence | int, cap: int) -> Run:
         return simulate(
