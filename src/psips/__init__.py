@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from psips.rules import Rules
     from psips.session import Session
     from psips.simulation import Run, Summary, simulate, simulate_many
+    from psips.study import Study
 
 __version__ = "0.1.0"
 
@@ -26,6 +27,7 @@ __all__ = [
     "Rules",
     "Run",
     "Session",
+    "Study",
     "Summary",
     "complexity",
     "environments",
@@ -46,6 +48,7 @@ _HOMES = {
     "Rules": "psips.rules",
     "Run": "psips.simulation",
     "Session": "psips.session",
+    "Study": "psips.study",
     "Summary": "psips.simulation",
     "complexity": "psips.geometry",
     "instance": "psips.instances",

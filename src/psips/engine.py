@@ -17,8 +17,16 @@ from psips.kernels.front import MEMBERS, RECORDS, Front, empty_front
 from psips.kernels.model import Floats, Model
 from psips.kernels.noise import Source
 from psips.kernels.rng import Stream
-from psips.kernels.round import STOPPED, Learner, Options, empty_learner
-from psips.kernels.run import ASK, RUN, TELL, drive, drive_literally
+from psips.kernels.round import (
+    BY_POSTERIOR,
+    HINT,
+    OUTCOMES,
+    STOPPED,
+    Learner,
+    Options,
+    empty_learner,
+)
+from psips.kernels.run import ASK, RUN, TELL, drive, drive_certainly, drive_literally
 
 CAPACITY = 4096  # half-spaces a cover may hold; a larger one is not built
 LARGE_CAPACITY = 32768  # the same, beyond a hundred answers
@@ -38,7 +46,8 @@ class Engine:
         self.front: Front = empty_front(model)
         self.cover: Cover = empty_cover(model, capacity)
         self.learner: Learner = empty_learner(model)
-        self.outcome: Floats = np.zeros(8)
+        self.outcome: Floats = np.zeros(OUTCOMES)
+        self.outcome[HINT + 1] = -1.0
         self._draw: Draw = empty_draw(model, capacity)
         self._nowhere = nowhere(model)
         self.judge()
@@ -76,7 +85,8 @@ class Engine:
                 mode,
                 results,
             )
-        return drive(
+        entry = drive if self.options.stopping <= BY_POSTERIOR else drive_certainly
+        return entry(
             self.model,
             self.options,
             self.belief,
@@ -108,6 +118,13 @@ class Engine:
     def proposals(self) -> Floats:
         """Proposals and literal draws made so far (2,)."""
         return self._draw.made[:2]
+
+    def probabilities(self, draws: int = 4096) -> tuple[Floats, Floats, float, float]:
+        """Posterior probabilities, see `psips.kernels.estimate.probabilities`."""
+        from psips.kernels.estimate import probabilities
+
+        capacity = CAPACITY if self.model.n <= 100 else LARGE_CAPACITY
+        return probabilities(self.model, self.belief, self.key, capacity, draws)
 
     def snapshot(self) -> dict[str, Any]:
         """Return the state as plain data; floats survive JSON to the bit."""

@@ -10,8 +10,18 @@ import numpy as np
 
 from psips.engine import Engine
 from psips.kernels.model import Floats
-from psips.kernels.round import LOG_BUDGET, LOG_HIT, NEVER
+from psips.kernels.round import (
+    BY_BAYES,
+    BY_CERTIFICATES,
+    BY_GLR,
+    EVIDENCE,
+    LOG_BUDGET,
+    LOG_HIT,
+    NEVER,
+    THRESHOLD,
+)
 from psips.problem import Problem
+from psips.verdicts import verdicts_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,13 +44,22 @@ class Status:
         ``"... estimate"`` and ``"... se"``, its standard error. Without features an arm
         that was never measured has neither (NaN).
     answers : DataFrame
-        By answer: estimates, standard errors, ``candidate``, and ``also``, the other names
+        By answer: estimates, standard errors, ``candidate``; ``verdict`` and ``reason``: what
+        the data prove, whatever rule is used to stop (with probability 1 - delta no verdict
+        is ever wrong, see `psips.verdicts`); ``probability`` of being Pareto-optimal given
+        the data, and its Monte Carlo error ``probability se``; and ``also``, the other names
         of an answer that has several.
     evidence : dict
         The stopping rule draws from the posterior until a draw disagrees with the candidate
         set, and stops if none of the first M does. ``log_hit`` is the logarithm of the index
         of the draw that disagreed (None if none did), ``log_budget`` that of M, and
-        ``fraction`` their ratio: 0 at the start, 1 at the stop, noisy in between.
+        ``fraction`` their ratio: 0 at the start, 1 at the stop, noisy in between. The rule
+        ``glr`` has ``evidence`` and ``threshold`` (so has ``bayes``: -log of the probability
+        of another set, and log(1 / delta)), ``certified`` the number ``settled`` of
+        ``answers``, each with their ``fraction``.
+    probability_of_change : float
+        Posterior probability that the Pareto set is another than the candidate set, by the
+        flat prior (linear: the prior of the regularisation); accurate when it is tiny.
     """
 
     results: int
@@ -49,6 +68,7 @@ class Status:
     arms: pd.DataFrame
     answers: pd.DataFrame
     evidence: dict[str, float | None]
+    probability_of_change: float
 
     def __str__(self) -> str:
         found = ", ".join(self.candidate_set) or "none yet"
@@ -61,7 +81,9 @@ class Status:
                 f"candidate set: {found}"
             )
         table = self.arms.to_string(max_rows=30, float_format=lambda x: f"{x:.4g}")
-        return f"{head}\n\n{table}"
+        shown = self.answers[["probability", "verdict", "reason"]]
+        verdicts = shown.to_string(max_rows=30, float_format=lambda x: f"{x:.4g}")
+        return f"{head}\n\n{table}\n\n{verdicts}"
 
     def __repr__(self) -> str:
         state = "stopped" if self.stopped else "open"
@@ -77,9 +99,19 @@ def status_of(problem: Problem, engine: Engine, candidate_set: tuple[str, ...]) 
         "pending": engine.learner.pending.astype(np.int64),
         **_estimates(problem, engine, engine.model.A),
     }
+    found = verdicts_of(problem, engine)
+    optimal, spread = np.full(problem.n, np.nan), np.full(problem.n, np.nan)
+    change = math.nan
+    if candidate_set:
+        optimal, spread, log_change, _ = engine.probabilities()
+        change = math.exp(log_change)
     answers = {
         **_estimates(problem, engine, engine.model.Z),
         "candidate": np.isin(np.array(problem.answers), candidate_set),
+        "probability": optimal,
+        "probability se": spread,
+        "verdict": [one.verdict for one in found],
+        "reason": [one.reason for one in found],
         "also": [", ".join(problem.aliases[answer][1:]) for answer in problem.answers],
     }
     return Status(
@@ -88,7 +120,8 @@ def status_of(problem: Problem, engine: Engine, candidate_set: tuple[str, ...]) 
         candidate_set=candidate_set,
         arms=pd.DataFrame(arms, index=pd.Index(problem.arms, name="arm")),
         answers=pd.DataFrame(answers, index=pd.Index(problem.answers, name="answer")),
-        evidence=_evidence(engine),
+        evidence=_evidence(engine, sum(one.verdict != "open" for one in found)),
+        probability_of_change=change,
     )
 
 
@@ -112,11 +145,20 @@ def _estimates(problem: Problem, engine: Engine, features: Floats) -> dict[str, 
     return columns
 
 
-def _evidence(engine: Engine) -> dict[str, float | None]:
-    hit, budget = float(engine.outcome[LOG_HIT]), float(engine.outcome[LOG_BUDGET])
+def _evidence(engine: Engine, settled: int) -> dict[str, float | None]:
+    """Return how far the stopping rule in use has come."""
+    outcome, rule = engine.outcome, engine.options.stopping
+    if rule in (BY_GLR, BY_BAYES):
+        value, threshold = float(outcome[EVIDENCE]), float(outcome[THRESHOLD])
+        fraction = 1.0 if engine.stopped else min(1.0, value / max(threshold, 1e-300))
+        return {"evidence": value, "threshold": threshold, "fraction": fraction}
+    if rule == BY_CERTIFICATES:
+        n = engine.model.n
+        return {"settled": float(settled), "answers": float(n), "fraction": settled / n}
+    hit, budget = float(outcome[LOG_HIT]), float(outcome[LOG_BUDGET])
     if engine.stopped:
         fraction = 1.0
-    elif engine.options.stopping == NEVER or budget <= 0.0:
+    elif rule == NEVER or budget <= 0.0:
         fraction = 0.0
     else:
         fraction = min(1.0, max(0.0, hit / budget))

@@ -9,10 +9,12 @@ import typer
 
 from psips import __version__
 from psips.cli.bench import bench
+from psips.cli.calibrate import calibrate
 from psips.cli.complexity import complexity
 from psips.cli.demo import demo
 from psips.cli.instances import instances
 from psips.cli.simulate import simulate
+from psips.cli.study import study
 from psips.errors import InputError
 
 app = typer.Typer(
@@ -27,6 +29,8 @@ app.command()(simulate)
 app.command()(instances)
 app.command()(complexity)
 app.command()(bench)
+app.command()(calibrate)
+app.add_typer(study, name="study")
 
 
 def _print_version(asked: bool) -> None:

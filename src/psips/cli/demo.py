@@ -71,15 +71,20 @@ def _show(made: Instance, session: Session, run: Run, plain: Run) -> None:
     for title in ("samples", *problem.objectives):
         table.add_column(title, justify="right")
     table.add_column("found")
+    table.add_column("proven")
     table.add_column("truth")
+    verdicts = status.answers["verdict"].to_dict()
     for arm, row in status.arms.iterrows():
         cells = [
             f"{row[f'{o} estimate']:.2f} ± {row[f'{o} se']:.2f}" for o in problem.objectives
         ]
         found = "optimal" if arm in run.candidate_set else ""
+        proven = verdicts[arm]
         truth = "optimal" if arm in made.pareto_set else ""
         style = "bold green" if found and truth else "bold" if found or truth else None
-        table.add_row(str(arm), number(row["pulls"]), *cells, found, truth, style=style)
+        table.add_row(
+            str(arm), number(row["pulls"]), *cells, found, str(proven), truth, style=style
+        )
     console.print(table)
     console.print()
     if run.stopped:

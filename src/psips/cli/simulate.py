@@ -105,7 +105,7 @@ def _run(
     with progress_line("loading (the first time, compiling takes about a minute)"):
         from psips.simulation import simulate_many
 
-        simulate_many(made, runs=1, max_results=2, rules=chosen)
+        simulate_many(made, runs=1, max_results=2, rules=chosen, verdicts=True)
     errors = 0
     with progress_bar("simulating", runs) as line:
 
@@ -121,6 +121,7 @@ def _run(
             jobs=jobs,
             max_results=max_samples,
             progress=progress,
+            verdicts=True,
             rules=chosen,
         )
 
@@ -167,10 +168,20 @@ def _show(summary: Summary) -> None:
     table.add_column("arm")
     table.add_column("mean pulls", justify="right")
     table.add_column("optimal")
+    for title in ("proven in", "proven out"):
+        table.add_column(title, justify="right")
+    proven = figures["proven"] or {}
     by_pulls = sorted(figures["mean_pulls"].items(), key=lambda item: -item[1])
     for arm, pulls in by_pulls[:SHOWN]:
-        table.add_row(arm, number(pulls), "yes" if arm in summary.truth else "")
+        shares = proven.get(arm, {"in": 0.0, "out": 0.0})
+        shown = [f"{share:.0%}" if share else "" for share in shares.values()]
+        table.add_row(arm, number(pulls), "yes" if arm in summary.truth else "", *shown)
     console.print(table)
+    console.print(
+        "proven: share of runs that end with a certificate that the answer is in the Pareto "
+        "set, or out of it",
+        style="dim",
+    )
     if len(by_pulls) > SHOWN:
         console.print(f"and {len(by_pulls) - SHOWN} more arms", style="dim")
     others = [answer for answer in summary.truth if answer not in figures["mean_pulls"]]

@@ -4,27 +4,30 @@ One claim. "Arm i beats arm j along y >= 0", y.(mu_i - mu_j) > 0, is tested agai
 y.(mu_i - mu_j) <= 0. For an arm with true mean m after N results of mean x-hat and
 variance s^2 = y'Sigma y, the ratio of the likelihood averaged over shifts of m to that of m
 is a nonnegative martingale of mean 1, however the arms are chosen; so is the product over
-two arms. The shifts of i are taken positive, those of j negative: half-normal with
-precision rho / s^2, mixed over a few rho. With a = N^2 / ((N + rho) s^2), v = sqrt(a) e,
+two arms. The shifts of i are mostly positive, those of j mostly negative: normal with
+precision rho / s^2, mixed over a few rho, and a mass q
+of the wrong sign is kept. With v = N e / (s sqrt(N + rho)), e = x-hat - m,
 
-    g(e) = sum_rho weight (1 + N / rho)^(-1/2) 2 Phi(v) exp(v^2 / 2),   e = x-hat - m,
+    g(e) = sum_rho weight (1 + N / rho)^(-1/2) 2 ((1 - q) Phi(v) + q Phi(-v)) exp(v^2 / 2),
 
-and the product is g_i(e_i) g_j(-e_j). Both factors grow with their argument, so over all
-means with y.(mu_i - mu_j) <= 0 the product is smallest on e_i - e_j = y.D-hat; log g is
-convex (a cumulant generating function), so that minimum E is a line search. By Ville's
-inequality, if the claim is false, P(E >= L at any time) <= exp(-L).
+and the product is g_i(e_i) g_j(-e_j). Log g is convex (a cumulant generating function) and
+smallest at some e < 0; so over all means with y.(mu_i - mu_j) <= 0, that is over
+e_i - e_j >= y.D-hat > 0, the product is smallest on the line of equality, and its logarithm
+E there is found by a line search. By Ville's inequality, if the claim is false,
+P(E >= L at any time) <= exp(-L).
 
 Linear problems: the self-normalised bound of theta y, with the parameter bound B, holds for
-all pairs at once: E = ((y.D-hat / ||x - z||_{V^-1} - sqrt(xi) B)^2 / s^2 - log det(V / xi)) / 2.
+all pairs at once: 2 E = (y.D-hat / ||x - z||_{V^-1} - sqrt(xi) B)^2 / s^2 - log det(V / xi).
 
 All claims together (closed testing). Suppose S is the Pareto set. Then (1) for z in S and
 any x there is an objective in which x does not beat z: of the claims "x beats z" one is
 false, and "x dominates z" needs them all; (2) each z outside S has an x in S that is nowhere
 worse: the claims "z beats x" along the m directions looked at are false. Reject S when a z
 in S is dominated, or a z outside S beats every x in S somewhere, each claim at
-L(|S|) = log(C / delta), C = |S| (n - 1) + (n - |S|) m; the Pareto set is rejected, ever, with
-probability at most delta. (Linear: the claims along one y fail together, C = m.) A verdict
-is what all sets that are not rejected agree on.
+L(|S|) = log(C / delta), C = |S| (n - 1) + (n - |S|) m, and at log 4 more along directions
+that combine objectives, which then count for a quarter in m; the Pareto set is rejected,
+ever, with probability at most delta. (Linear: the claims along one y fail together, C = m.)
+A verdict is what all sets that are not rejected agree on.
 """
 
 from __future__ import annotations
@@ -42,30 +45,33 @@ OPEN, IN, OUT = range(3)
 
 # Precisions of the mixture, in pulls, and their weights. A mixture is tightest for arms with
 # some ten times as many pulls as rho.
-RHOS = (4.0, 40.0, 400.0)
-LOG_WEIGHTS = (math.log(0.1), math.log(0.45), math.log(0.45))
+RHOS = (5.0, 80.0)
+LOG_WEIGHTS = (math.log(0.1), math.log(0.9))
+ASTRAY = 0.1  # mass q of the shifts of the wrong sign: a far better known arm needs them
 TIGHT = 1e-3  # nats to which the line search bounds its minimum from below
 LOG_FOUR = 2.0 * math.log(2.0)
 
 
 @part
 def log_mixture(N: float, s: float, e: float, out: Floats) -> None:
-    """Log g(e), its slope and about its curvature into ``out`` (3,), e >= 0."""
+    """Log g(e), its slope and about its curvature into ``out`` (3,)."""
     top = -np.inf
-    for k in range(len(RHOS)):
-        v = N * e / (s * math.sqrt(N + RHOS[k]))
-        one = LOG_WEIGHTS[k] + 0.5 * v * v - 0.5 * math.log1p(N / RHOS[k])
-        top = max(top, one + math.log(math.erfc(-v * 0.7071067811865476)))
     total = slope = curve = 0.0
     for k in range(len(RHOS)):
         root = N / (s * math.sqrt(N + RHOS[k]))
         v = root * e
-        both = math.erfc(-v * 0.7071067811865476)  # 2 Phi(v)
-        one = LOG_WEIGHTS[k] + 0.5 * v * v - 0.5 * math.log1p(N / RHOS[k]) + math.log(both)
+        sides = 2.0 * ASTRAY + (1.0 - 2.0 * ASTRAY) * math.erfc(-v * 0.7071067811865476)
+        one = LOG_WEIGHTS[k] + math.log(sides) + 0.5 * (v * v - math.log1p(N / RHOS[k]))
+        tilt = (1.0 - 2.0 * ASTRAY) * 0.7978845608028654 * math.exp(-0.5 * v * v) / sides
+        if one > top:
+            shrink = math.exp(top - one)
+            total *= shrink
+            slope *= shrink
+            curve *= shrink
+            top = one
         share = math.exp(one - top)
-        mills = 0.7978845608028654 * math.exp(-0.5 * v * v) / both  # phi / Phi
         total += share
-        slope += share * root * (v + mills)
+        slope += share * root * (v + tilt)
         curve += share * root * root
     out[0] = top + math.log(total)
     out[1] = slope / total
@@ -82,18 +88,12 @@ def evidence(first: float, second: float, s: float, lead: float) -> float:
         return 0.0
     a = np.empty(3)
     b = np.empty(3)
-    log_mixture(first, s, 0.0, a)
-    log_mixture(second, s, lead, b)
-    if a[1] >= b[1]:
-        return 0.0  # the minimum is not between the means: nothing to speak of
-    log_mixture(first, s, lead, a)
-    log_mixture(second, s, 0.0, b)
-    if a[1] <= b[1]:
-        return 0.0
-    low, high = 0.0, lead
+    wide = RHOS[len(RHOS) - 1]
+    low = -4.0 * s * math.sqrt(first + wide) / first  # here g_i falls, and there g_j does
+    high = lead + 4.0 * s * math.sqrt(second + wide) / second
     e = lead * second / (first + second)
     best = 0.0
-    for _ in range(60):
+    for _ in range(100):
         log_mixture(first, s, e, a)
         log_mixture(second, s, lead - e, b)
         slope = a[1] - b[1]
@@ -218,19 +218,22 @@ def escape(
     """E of "x does not dominate z": the most over the directions."""
     most = 0.0
     for row in range(Y.shape[0]):
-        most = max(most, claim(model, belief, Y[row], z, x, volume, enough))
+        spare = 0.0 if row < model.d else LOG_FOUR
+        found = claim(model, belief, Y[row], z, x, volume, enough + spare)
+        most = max(most, found - spare)
         if most >= enough:
             break
     return most
 
 
 @part
-def level(model: Model, m: int, size: int, log_inverse: float) -> float:
-    """L(|S|); it does not fall with the size."""
+def level(model: Model, rows: int, size: int, log_inverse: float) -> float:
+    """L(|S|) with ``rows`` directions; it does not fall with the size."""
+    m = model.d + 0.25 * (rows - model.d)
     if not model.unstructured:
         return math.log(m) + log_inverse
     n = model.n
-    return math.log(n * m + size * max(n - 1 - m, 0)) + log_inverse
+    return math.log(n * m + size * max(n - 1 - m, 0.0)) + log_inverse
 
 
 @part
@@ -249,11 +252,11 @@ def judge_answers(
     OUT: ``rival`` dominates it. OPEN and no candidate: ``rival`` is the candidate nearest to
     dominating it. Otherwise the answer it is hardest to tell from. ``strength`` is E.
     """
-    n, m = model.n, Y.shape[0]
+    n, rows = model.n, Y.shape[0]
     volume = log_volume(model, belief)
     members = front.members[: front.size[MEMBERS]]
-    full = level(model, m, n, log_inverse)
-    least = level(model, m, members.shape[0], log_inverse)
+    full = level(model, rows, n, log_inverse)
+    least = level(model, rows, members.shape[0], log_inverse)
     for z in range(n):
         strength[z] = 0.0
         rival[z] = -1
@@ -272,7 +275,7 @@ def judge_answers(
     size = n
     L = full
     while True:
-        L = level(model, m, size, log_inverse)
+        L = level(model, rows, size, log_inverse)
         left = 0
         for z in range(n):
             if strength[z] < L or front.inside[z]:
@@ -334,56 +337,61 @@ def all_settled(
     return False
 
 
-@kernel
-def verdicts(
-    model: Model, belief: Belief, front: Front, log_inverse: float
-) -> tuple[Ints, Ints, Floats, float]:
-    """Verdicts for callers in Python, see `judge_answers`."""
-    Y = directions(model.d, model.Sigma)
-    verdict = np.empty(model.n, np.int64)
-    rival = np.empty(model.n, np.int64)
-    strength = np.empty(model.n)
-    L = judge_answers(model, belief, front, Y, log_inverse, verdict, rival, strength)
-    return verdict, rival, strength, L
-
-
-@kernel
-def claims(model: Model, belief: Belief, i: int, j: int) -> tuple[Floats, Floats]:
-    """E of "i beats j" and of "j beats i", by objective."""
-    Y = directions(model.d, model.Sigma)
-    volume = log_volume(model, belief)
-    ahead = np.empty(model.d)
-    behind = np.empty(model.d)
-    for c in range(model.d):
-        ahead[c] = claim(model, belief, Y[c], i, j, volume, 0.0)
-        behind[c] = claim(model, belief, Y[c], j, i, volume, 0.0)
-    return ahead, behind
-
-
-@kernel
-def half_width(model: Model, belief: Belief, i: int, j: int, c: int, L: float) -> float:
+@part
+def half_width(
+    model: Model, belief: Belief, i: int, j: int, c: int, volume: float, L: float
+) -> float:
     """How far D-hat_c can be from D_c, either side, before E reaches ``L``."""
     s = math.sqrt(model.Sigma[c, c])
     if not model.unstructured:
-        if model.kind != BALL:
-            return np.inf
         square = 0.0
         for k in range(model.h):
             along = 0.0
             for f in range(model.h):
                 along += (model.Z[i, f] - model.Z[j, f]) * belief.F[f, k]
             square += along * along
-        spread = s * math.sqrt(2.0 * L + log_volume(model, belief))
+        spread = s * math.sqrt(2.0 * L + volume)
         return math.sqrt(square) * (spread + math.sqrt(model.xi) * model.ball[c])
-    if belief.N[i] == 0.0 or belief.N[j] == 0.0:
-        return np.inf
-    low, high = 0.0, s * math.sqrt(1.0 / belief.N[i] + 1.0 / belief.N[j])
-    while evidence(belief.N[i], belief.N[j], s, high) < L:
-        low, high = high, 2.0 * high
-    for _ in range(50):
-        middle = 0.5 * (low + high)
-        if evidence(belief.N[i], belief.N[j], s, middle) < L:
-            low = middle
-        else:
-            high = middle
-    return high
+    width = s * math.sqrt(2.0 * L * (1.0 / belief.N[i] + 1.0 / belief.N[j]))
+    for _ in range(60):
+        found = evidence(belief.N[i], belief.N[j], s, width)
+        if found >= L:
+            break
+        width *= max(math.sqrt(L / max(found, 0.25 * L)), 1.002)
+    return width
+
+
+@kernel
+def verdicts(
+    model: Model, belief: Belief, front: Front, log_inverse: float
+) -> tuple[Ints, Ints, Ints, Floats]:
+    """Verdicts for callers in Python, see `judge_answers`.
+
+    Returns
+    -------
+    tuple
+        verdict, rival; of open ones the objective in which the two are to be told apart, and
+        how far their difference in it can be from the estimate.
+    """
+    n = model.n
+    Y = directions(model.d, model.Sigma)
+    verdict = np.empty(n, np.int64)
+    rival = np.empty(n, np.int64)
+    strength = np.empty(n)
+    L = judge_answers(model, belief, front, Y, log_inverse, verdict, rival, strength)
+    objective = np.zeros(n, np.int64)
+    width = np.zeros(n)
+    volume = log_volume(model, belief)
+    for z in range(n):
+        x = rival[z]
+        if verdict[z] == OPEN and x >= 0:
+            # a candidate needs one objective to be ahead in, the others are behind in each
+            best = -np.inf
+            for c in range(model.d):
+                lead = _value(model, belief, z, c) - _value(model, belief, x, c)
+                lead /= math.sqrt(model.Sigma[c, c])
+                if lead > best:
+                    best = lead
+                    objective[z] = c
+            width[z] = half_width(model, belief, z, x, objective[z], volume, L)
+    return verdict, rival, objective, width

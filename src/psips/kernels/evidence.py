@@ -3,7 +3,8 @@
 ``glr``: stop when half the squared distance of theta_hat to Alt(S_hat), in the metric of the
 counts, exceeds a threshold; with beta(t, delta) of Lemma concentration_threshold the truth
 is nearer than that at all times with probability 1 - delta. ``certified``: stop when no
-verdict is open, see `psips.kernels.certificates`.
+verdict is open, see `psips.kernels.certificates`. ``bayes``: stop when the posterior
+probability of Alt(S_hat) is at most delta, see `psips.kernels.estimate`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from psips.kernels.certificates import all_settled
 from psips.kernels.cone import Metric
 from psips.kernels.cover import Cover, refresh
 from psips.kernels.draws import Draw
+from psips.kernels.estimate import sure_enough
 from psips.kernels.front import (
     EAGER,
     MEMBERS,
@@ -29,8 +31,9 @@ from psips.kernels.front import (
 from psips.kernels.jit import part, spliced
 from psips.kernels.model import Floats, Model
 from psips.kernels.response import best_response
-from psips.kernels.rng import Stream
+from psips.kernels.rng import STOP, Stream, seed
 from psips.kernels.round import (
+    BY_BAYES,
     BY_CERTIFICATES,
     BY_GLR,
     EVIDENCE,
@@ -45,7 +48,7 @@ from psips.kernels.tree import build
 
 @part
 def glr_threshold(model: Model, calibration: Calibration, t: float) -> float:
-    """What the GLR must exceed after ``t`` results."""
+    """Return what the GLR must exceed after ``t`` results."""
     log_inverse = calibration.log_inverse
     if calibration.code == PROVEN:
         return beta(
@@ -109,4 +112,12 @@ def weigh_evidence(
         elif options.stopping == BY_CERTIFICATES:
             log_inverse = options.calibration.log_inverse
             if all_settled(model, belief, front, log_inverse, outcome[HINT:]):
+                outcome[STOPPED] = 1.0
+        elif options.stopping == BY_BAYES:
+            seed(draw.stream, key, belief.tally[0], STOP)
+            outcome[THRESHOLD] = options.calibration.log_inverse
+            outcome[EVIDENCE] = -sure_enough(
+                model, belief, front, cover, draw, -options.calibration.log_inverse
+            )
+            if outcome[EVIDENCE] >= outcome[THRESHOLD]:
                 outcome[STOPPED] = 1.0

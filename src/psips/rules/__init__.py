@@ -34,6 +34,9 @@ SAMPLING = {
 STOPPING = {
     "never": Rule(0, "goes on until it is told to end"),
     "posterior": Rule(1, "stops when M inflated posterior draws all agree with the candidate"),
+    "glr": Rule(2, "stops when the likelihood ratio against all other sets is large"),
+    "certified": Rule(3, "stops when every answer is proven in or out; proven, any sampling"),
+    "bayes": Rule(4, "stops when the posterior probability of another set is at most delta"),
 }
 CALIBRATION = {
     "heuristic": Rule(0, "the paper's experiments; errs far less than delta, not proven"),
@@ -65,7 +68,10 @@ class Rules:
     delta : float
         Accepted probability of a wrong answer, in (0, 1).
     sampling, stopping, calibration, draws, tracking : str
-        Names from the tables of this module.
+        Names from the tables of this module. The calibration belongs to the stopping rules
+        "posterior" and "glr" ("sharp" to "posterior" only); "certified" is always proven,
+        and "bayes" is a Bayesian statement, which needs no calibration and bounds no error
+        rate.
     eta : float or "estimate"
         Inflation of the min learner's draws; "estimate" is the paper's Algorithm 2.
     alpha : float
@@ -100,6 +106,16 @@ class Rules:
         _number("calibration", self.calibration, CALIBRATION)
         _number("kind of draws", self.draws, DRAWS)
         _number("tracking", self.tracking, TRACKING)
+        if self.stopping == "glr" and self.calibration == "sharp":
+            raise InputError(
+                "the calibration 'sharp' is one of the posterior rule: "
+                "the rule 'glr' has 'heuristic' and 'proven'"
+            )
+        if self.draws == "literal" and self.stopping not in ("never", "posterior"):
+            raise InputError(
+                f"draws='literal' is the published loop, which stops by 'posterior' or "
+                f"'never', not by {self.stopping!r}"
+            )
         number = isinstance(self.eta, int | float) and 0 < self.eta < math.inf
         if not number and self.eta != "estimate":
             raise InputError(
@@ -169,8 +185,8 @@ class Rules:
             if isinstance(problem.parameter_set, Ball):
                 smallest = float(np.linalg.eigvalsh(model.Sigma)[0])
                 bias = float(model.ball.max()) * math.sqrt(model.d / (2 * smallest * model.xi))
+        self._check_proof(problem)
         if self.calibration == "proven" and self.stopping == "posterior":
-            self._check_proof(problem)
             sizes = range(model.n + 1)
             table = np.array([log_q(model, log_inverse, s) for s in sizes])
         return Calibration(
@@ -183,18 +199,37 @@ class Rules:
         )
 
     def _check_proof(self, problem: Problem) -> None:
-        """Refuse the proven calibration where there is no proof."""
+        """Refuse what is to be proven and has no proof, and say what has one."""
+        if self.stopping == "certified" or (
+            self.stopping == "glr" and self.calibration == "proven"
+        ):
+            if not has_certificates(problem):
+                raise InputError(
+                    f"the stopping rule {self.stopping!r} has no proof for a linear problem "
+                    f"without parameter_set=Ball(...): give a bound on the parameter, or "
+                    f"choose stopping='posterior' with calibration='heuristic'"
+                )
+            return
+        if self.stopping != "posterior" or self.calibration != "proven":
+            return
+        bounded = has_certificates(problem)
         if problem.unstructured:
             if problem.parameter_set is None:
                 return
             reason = "with a parameter set"
         elif problem.d > 1:
             reason = "for a linear problem with several objectives"
-        elif not isinstance(problem.parameter_set, Ball):
+        elif not bounded:
             reason = "for a linear problem without parameter_set=Ball(...)"
         else:
             return
+        wanted = "" if bounded else " with parameter_set=Ball(...)"
         raise InputError(
-            f"no proof of the posterior stopping rule is known {reason}: "
-            f"choose calibration='heuristic'"
+            f"no proof of the posterior stopping rule is known {reason}: choose "
+            f"stopping='certified' or 'glr', which have one{wanted}, or calibration='heuristic'"
         )
+
+
+def has_certificates(problem: Problem) -> bool:
+    """Whether verdicts, and the threshold beta, have a proof for this problem."""
+    return problem.unstructured or isinstance(problem.parameter_set, Ball)

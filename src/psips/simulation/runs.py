@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -44,6 +44,8 @@ class Run:
         Points proposed by the first-hit sampler, and posterior draws made one by one.
     seconds : float
         Time in the compiled loop.
+    verdicts : dict or None
+        By answer "in", "out" or "open": what was proven at the end, if that was asked for.
     """
 
     stopped: bool
@@ -54,6 +56,7 @@ class Run:
     proposals: int
     literal_draws: int
     seconds: float
+    verdicts: dict[str, str] | None = None
 
 
 def simulate(
@@ -65,6 +68,7 @@ def simulate(
     target: Any = None,
     rules: Rules | None = None,
     watch: Watch | None = None,
+    verdicts: bool = False,
     **choices: Any,
 ) -> Run:
     """Run a session against an environment, to the stop or to a cap, in one compiled loop.
@@ -92,6 +96,8 @@ def simulate(
         Or its fields by keyword.
     watch : callable, optional
         Called with the session now and then during the run.
+    verdicts : bool
+        Whether to report what is proven at the end.
     **choices
         Fields of `Rules`.
 
@@ -105,7 +111,13 @@ def simulate(
     """
     rng = generator(rng)
     session = Session(problem, rules=rules, rng=rng, target=target, **choices)
-    return play(session, environment, draw_key(rng), max_results=max_results, watch=watch)
+    run = play(session, environment, draw_key(rng), max_results=max_results, watch=watch)
+    if not verdicts:
+        return run
+    from psips.verdicts import verdicts_of
+
+    found = verdicts_of(problem, session.engine)
+    return replace(run, verdicts={one.answer: one.verdict for one in found})
 
 
 def play(

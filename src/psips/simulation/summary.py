@@ -66,12 +66,21 @@ class Summary:
     @property
     def error_interval(self) -> tuple[float, float]:
         """Clopper-Pearson 95% interval of the chance of an error, among runs that stopped."""
-        from scipy.stats import beta
+        return clopper_pearson(self.errors, self.stopped)
 
-        errors, stopped = self.errors, self.stopped
-        low = beta.ppf(0.025, errors, stopped - errors + 1) if errors else 0.0
-        high = beta.ppf(0.975, errors + 1, stopped - errors) if errors < stopped else 1.0
-        return float(low), float(high)
+    @property
+    def proven(self) -> dict[str, dict[str, float]] | None:
+        """By answer, the share of runs that end with it proven ``in``, and ``out``."""
+        found = [run.verdicts for run in self.each if run.verdicts is not None]
+        if not found:
+            return None
+        return {
+            answer: {
+                verdict: sum(one[answer] == verdict for one in found) / len(found)
+                for verdict in ("in", "out")
+            }
+            for answer in found[0]
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data.
@@ -98,6 +107,7 @@ class Summary:
             "mean_pulls": {
                 arm: sum(run.pulls[arm] for run in self.each) / runs for arm in arms
             },
+            "proven": self.proven,
             "seconds": self.seconds,
             "us_per_round": 1e6 * sum(run.seconds for run in self.each) / rounds,
             "proposals_per_round": sum(run.proposals + run.literal_draws for run in self.each)
@@ -105,6 +115,22 @@ class Summary:
             "literal_draws_per_round": sum(run.literal_draws for run in self.each) / rounds,
             "settings": self.settings,
         }
+
+
+def clopper_pearson(errors: int, trials: int) -> tuple[float, float]:
+    """Return the 95% interval of a chance, from ``errors`` in ``trials``.
+
+    Examples
+    --------
+    >>> low, high = clopper_pearson(0, 100)
+    >>> low, round(high, 4)
+    (0.0, 0.0362)
+    """
+    from scipy.stats import beta
+
+    low = beta.ppf(0.025, errors, trials - errors + 1) if errors else 0.0
+    high = beta.ppf(0.975, errors + 1, trials - errors) if errors < trials else 1.0
+    return float(low), float(high)
 
 
 def simulate_many(
@@ -115,6 +141,7 @@ def simulate_many(
     jobs: int = 1,
     max_results: int = 10**6,
     target: Any = None,
+    verdicts: bool = False,
     progress: Callable[[Run], None] | None = None,
     rules: Rules | None = None,
     **choices: Any,
@@ -160,6 +187,7 @@ def simulate_many(
             max_results=cap,
             target=target,
             rules=chosen,
+            verdicts=verdicts,
         )
 
     def reported(child: np.random.SeedSequence) -> Run:

@@ -1,0 +1,321 @@
+"""Measured calibration: how often each stopping rule errs, beside the delta it was given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from psips.errors import InputError
+from psips.geometry import complexity
+from psips.instances import Instance, instance
+from psips.problem import Ball, Problem
+from psips.rules import Rules
+from psips.simulation.summary import clopper_pearson, simulate_many
+
+DELTAS = (0.1, 0.05)
+INSTANCES = 10  # of each family
+CAP = 200_000  # samples of a run; one that reaches it claims nothing
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A stopping rule to be measured.
+
+    Parameters
+    ----------
+    stopping, calibration, kappa
+        As in `psips.Rules`.
+    divisor : float
+        What log(1/delta), the threshold of "bayes", is divided by: a broken rule, to see that
+        it is caught.
+    """
+
+    stopping: str
+    calibration: str = "heuristic"
+    kappa: float = 1.0
+    divisor: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """What the tables call it."""
+        name = self.stopping
+        if self.stopping in ("posterior", "glr"):
+            name += f" {self.calibration}"
+        if self.calibration == "sharp":
+            name += f" kappa={self.kappa:g}"
+        return name if self.divisor == 1.0 else f"{name} (broken: divided by {self.divisor:g})"
+
+    def rules(self, delta: float) -> Rules:
+        """Return the rules of a run at confidence ``delta``."""
+        return Rules(
+            delta=delta ** (1.0 / self.divisor),
+            stopping=self.stopping,
+            calibration=self.calibration,
+            kappa=self.kappa,
+        )
+
+
+RULES = (
+    Rule("posterior", "heuristic"),
+    Rule("posterior", "sharp", 1.0),
+    Rule("posterior", "sharp", 0.5),
+    Rule("posterior", "sharp", 0.25),
+    Rule("posterior", "proven"),
+    Rule("glr", "heuristic"),
+    Rule("glr", "proven"),
+    Rule("certified"),
+    Rule("bayes"),
+)
+BROKEN = Rule("bayes", divisor=8.0)
+
+
+@dataclass(frozen=True)
+class Row:
+    """Runs of one rule on one family, or on all of them together.
+
+    Parameters
+    ----------
+    rule, family : str
+    delta : float
+    runs, stopped, errors : int
+    low, high : float
+        Clopper-Pearson 95% interval of the chance of an error, among runs that stopped.
+    label : str
+        "above delta": the whole interval is; "holds": its upper end is at most delta;
+        "half": at most delta / 2; "unclear" otherwise.
+    mean_samples, lower_bound : float
+        Of the runs, and mean of T* kl(delta, 1 - delta) of their instances.
+    """
+
+    rule: str
+    family: str
+    delta: float
+    runs: int
+    stopped: int
+    errors: int
+    low: float
+    high: float
+    label: str
+    mean_samples: float
+    lower_bound: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as plain data."""
+        return asdict(self)
+
+
+def families() -> dict[str, list[Instance]]:
+    """Return the fixed families of instances, each with its instances."""
+    rng = np.random.default_rng(20240601)
+    return {
+        "random": [instance("random-gaussian", K=5, d=2, seed=s) for s in range(INSTANCES)],
+        "near-ties": [_near_tie(rng) for _ in range(INSTANCES)],
+        "many arms": [_spread(rng, 20, 2) for _ in range(INSTANCES)],
+        "many objectives": [_spread(rng, 6, 5) for _ in range(INSTANCES)],
+        "rho = -0.9": [instance("correlated", rho=-0.9)],
+        "rho = 0.9": [instance("correlated", rho=0.9)],
+        "linear": [_linear(rng) for _ in range(INSTANCES)],
+        "bernoulli": [instance("random-bernoulli", K=5, d=2, seed=s) for s in range(INSTANCES)],
+    }
+
+
+def _names(d: int) -> list[str]:
+    return [f"objective {c}" for c in range(1, d + 1)]
+
+
+def _near_tie(rng: np.random.Generator) -> Instance:
+    """Two arms that are almost equal, and one that is in the way of neither."""
+    close = rng.normal(size=2)
+    step = rng.uniform(0.2, 0.4, 2) * rng.choice([-1.0, 1.0], 2)
+    means = np.vstack([close, close + step, close + np.array([3.0, -3.0])])
+    problem = Problem(objectives=_names(2), covariance=[1.0, 1.0], arms=3)
+    return Instance("near-tie", problem, means)
+
+
+def _spread(rng: np.random.Generator, K: int, d: int) -> Instance:
+    """Uniform means, and noise that makes T* = 100."""
+    means = rng.uniform(-1.0, 1.0, (K, d))
+    plain = Problem(objectives=_names(d), covariance=[1.0] * d, arms=K)
+    variance = 100.0 / complexity(plain, means, tolerance=0.05).t_star
+    problem = Problem(objectives=_names(d), covariance=[variance] * d, arms=K)
+    return Instance("spread", problem, means)
+
+
+def _linear(rng: np.random.Generator) -> Instance:
+    """Arms with features, drawn again until they do not take too long."""
+    while True:
+        features = rng.normal(size=(8, 3))
+        features /= np.linalg.norm(features, axis=1, keepdims=True)
+        theta = rng.uniform(-1.0, 1.0, (3, 2))
+        problem = Problem(
+            objectives=_names(2),
+            covariance=[0.25, 0.25],
+            features=features,
+            parameter_set=Ball(2.0),
+        )
+        made = Instance("linear", problem, theta)
+        if complexity(made.problem, made.theta, tolerance=0.05).t_star < 150.0:
+            return made
+
+
+def measure(
+    *,
+    runs: int = 300,
+    jobs: int = 1,
+    deltas: Sequence[float] = DELTAS,
+    rules: Sequence[Rule] = RULES,
+    only: Sequence[str] | None = None,
+    cap: int = CAP,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Iterator[Row]:
+    """Yield the rows of the calibration, for each rule and delta those of all families last.
+
+    Parameters
+    ----------
+    runs : int
+        Of each rule, delta and family; shared out evenly over its instances.
+    jobs : int
+        Runs at a time.
+    deltas : sequence of float
+    rules : sequence of Rule
+    only : sequence of str, optional
+        Families to take; all by default.
+    cap : int
+        Samples of a run at most.
+    progress : callable, optional
+        Called with what is being measured.
+    """
+    if runs < 1:
+        raise InputError(f"the calibration needs at least one run, got {runs}")
+    chosen = {name: made for name, made in families().items() if only is None or name in only}
+    bounds = {
+        name: [complexity(one.problem, one.theta, tolerance=0.05) for one in made]
+        for name, made in chosen.items()
+    }
+    for rule in rules:
+        for delta in deltas:
+            parts: list[Row] = []
+            for name, made in chosen.items():
+                progress(f"{rule.name}, delta {delta:g}, {name}")
+                counts = [runs // len(made) + (k < runs % len(made)) for k in range(len(made))]
+                found = _family(rule, delta, made, counts, jobs, cap)
+                if found is None:
+                    continue
+                lower = float(
+                    np.average([b.lower_bound_kl(delta) for b in bounds[name]], weights=counts)
+                )
+                parts.append(_row(rule, name, delta, *found, lower))
+                yield parts[-1]
+            if parts:
+                yield _together(rule, delta, parts)
+
+
+def _family(
+    rule: Rule,
+    delta: float,
+    made: Sequence[Instance],
+    counts: Sequence[int],
+    jobs: int,
+    cap: int,
+) -> tuple[int, int, int, float] | None:
+    """Return runs, stopped ones, errors and mean samples; None where the rule is refused."""
+    total = stopped = errors = 0
+    samples = 0.0
+    for k, (one, count) in enumerate(zip(made, counts, strict=True)):
+        if count == 0:
+            continue
+        try:
+            summary = simulate_many(
+                one, runs=count, seed=k, jobs=jobs, max_results=cap, rules=rule.rules(delta)
+            )
+        except InputError:
+            return None
+        total += summary.runs
+        stopped += summary.stopped
+        errors += summary.errors
+        samples += float(summary.samples.sum())
+    return total, stopped, errors, samples / total
+
+
+def _row(
+    rule: Rule,
+    family: str,
+    delta: float,
+    runs: int,
+    stopped: int,
+    errors: int,
+    mean_samples: float,
+    lower_bound: float,
+) -> Row:
+    low, high = clopper_pearson(errors, stopped)
+    label = "unclear"
+    if low > delta:
+        label = "above delta"
+    elif high <= delta / 2:
+        label = "half"
+    elif high <= delta:
+        label = "holds"
+    return Row(
+        rule.name,
+        family,
+        delta,
+        runs,
+        stopped,
+        errors,
+        low,
+        high,
+        label,
+        mean_samples,
+        lower_bound,
+    )
+
+
+def _together(rule: Rule, delta: float, parts: Sequence[Row]) -> Row:
+    runs = sum(row.runs for row in parts)
+    return _row(
+        rule,
+        "all",
+        delta,
+        runs,
+        sum(row.stopped for row in parts),
+        sum(row.errors for row in parts),
+        sum(row.runs * row.mean_samples for row in parts) / runs,
+        sum(row.runs * row.lower_bound for row in parts) / runs,
+    )
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """Write the rows as the tables of docs/calibration.md."""
+    lines = [
+        "# Measured calibration",
+        "",
+        "Errors of each stopping rule beside its delta, with the default sampling.",
+        "Written by `psips calibrate`. An error is a run that stopped with a wrong set; the",
+        "interval is Clopper-Pearson's, 95%, among the runs that stopped. *above delta*: the",
+        "whole interval lies above delta; *holds*: it ends at or below delta; *half*: at or",
+        "below delta / 2. The lower bound is T* kl(delta, 1 - delta), a mean over instances.",
+        "",
+        "`posterior proven`, `glr proven` and `certified` carry a proof (for Gaussian noise of",
+        "the covariance given); `bayes` promises a posterior probability, not an error rate;",
+        "the others promise nothing beyond this table.",
+    ]
+    for family in dict.fromkeys(["all", *(row.family for row in rows)]):
+        lines += [
+            "",
+            f"## {family[0].upper()}{family[1:]}"
+            + (" families together" if family == "all" else ""),
+            "",
+            "| rule | delta | runs | stopped | errors | interval | | samples | lower bound |",
+            "|---|---|---|---|---|---|---|---|---|",
+        ]
+        lines += [
+            f"| {row.rule} | {row.delta:g} | {row.runs:,} | {row.stopped:,} | {row.errors} "
+            f"| {row.low:.4f} to {row.high:.4f} | {row.label} | {row.mean_samples:,.0f} "
+            f"| {row.lower_bound:,.0f} |"
+            for row in rows
+            if row.family == family
+        ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,53 @@
+"""Small things that the calls of a study are given: names, counts and times."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from psips.errors import InputError
+
+NAME_LENGTH = 100
+
+
+def read_name(name: str) -> str:
+    """Check the name of a study."""
+    if not name or name != name.strip() or not name.isprintable() or len(name) > NAME_LENGTH:
+        raise InputError(
+            f"a study needs a name of 1 to {NAME_LENGTH} printable characters, without spaces "
+            f"around it, got {name!r}"
+        )
+    return name
+
+
+def read_count(what: str, given: Any, least: int) -> int:
+    """Check a whole number."""
+    whole = isinstance(given, int | np.integer) and not isinstance(given, bool)
+    if not whole or given < least:
+        raise InputError(f"{what} must be a whole number of at least {least}, got {given!r}")
+    return int(given)
+
+
+def read_wait(given: float | timedelta) -> timedelta:
+    """Read how long a ticket lasts."""
+    try:
+        wait = given if isinstance(given, timedelta) else timedelta(seconds=float(given))
+        if timedelta(0) < wait < timedelta(days=36525):
+            return wait
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InputError(
+        f"tickets expire after a positive time of at most a hundred years, got {given!r}"
+    )
+
+
+def now() -> datetime:
+    """Return the time in UTC."""
+    return datetime.now(UTC)
+
+
+def stamp(time: datetime) -> str:
+    """Write a time so that texts sort as the times do."""
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

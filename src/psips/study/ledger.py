@@ -1,0 +1,188 @@
+"""The ledger of a study: which tickets were given out and which results came in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from psips.errors import InputError
+
+
+@dataclass(slots=True)
+class Ticket:
+    """One measurement that was asked for.
+
+    Parameters
+    ----------
+    id : str
+        The study's name and a number.
+    arm : str
+        What to measure.
+    asked : str
+        When, in UTC.
+    expires : str or None
+        From when on it no longer counts as pending; a late result is still taken.
+    result : int or None
+        Number of its result, once told.
+    cancelled : bool
+    """
+
+    id: str
+    arm: str
+    asked: str
+    expires: str | None = None
+    result: int | None = None
+    cancelled: bool = False
+
+    def state(self, at: str) -> str:
+        """Return ``"told"``, ``"cancelled"``, ``"expired"`` or ``"open"``."""
+        if self.result is not None:
+            return "told"
+        if self.cancelled:
+            return "cancelled"
+        late = self.expires is not None and self.expires <= at
+        return "expired" if late else "open"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the ticket as plain data."""
+        return asdict(self)
+
+
+@dataclass(slots=True)
+class Result:
+    """One result that was told.
+
+    Parameters
+    ----------
+    number : int
+        1 for the first result of the study.
+    arm : str
+    values : tuple of float
+        In the order of the objectives, as they count now.
+    told : str
+        When, in UTC.
+    ticket : str or None
+    corrected : int
+        How many times it was corrected; the log has the old values.
+    withdrawn : bool
+        A withdrawn result does not count.
+    """
+
+    number: int
+    arm: str
+    values: tuple[float, ...]
+    told: str
+    ticket: str | None = None
+    corrected: int = 0
+    withdrawn: bool = False
+
+    def to_dict(self, objectives: Sequence[str]) -> dict[str, Any]:
+        """Return the result as plain data, its values by objective."""
+        values = dict(zip(objectives, self.values, strict=True))
+        return {
+            "number": self.number,
+            "told": self.told,
+            "ticket": self.ticket,
+            "arm": self.arm,
+            "values": values,
+            "corrected": self.corrected,
+            "withdrawn": self.withdrawn,
+        }
+
+
+class Ledger:
+    """All tickets and results of a study, and which tickets are still without a result."""
+
+    def __init__(self, study: str) -> None:
+        self.study = study
+        self.tickets: list[Ticket] = []
+        self.results: list[Result] = []
+        self.waiting: dict[str, Ticket] = {}  # neither told nor cancelled
+
+    def ticket_id(self, number: int) -> str:
+        """Return the id of the ticket with this number."""
+        return f"{self.study}-{number:06d}"
+
+    def ticket(self, name: str) -> Ticket:
+        """Return the ticket with this id; an error if there is none."""
+        head, _, digits = name.rpartition("-")
+        number = int(digits) if digits.isdecimal() and digits.isascii() else 0
+        if head == self.study and 1 <= number <= len(self.tickets):
+            found = self.tickets[number - 1]
+            if found.id == name:
+                return found
+        count = len(self.tickets)
+        which = f"{self.ticket_id(1)} to {self.ticket_id(count)}" if count else "none yet"
+        raise InputError(f"unknown ticket {name!r}; given out so far: {which}")
+
+    def result(self, number: int) -> Result:
+        """Return the result with this number; an error if there is none."""
+        if not 1 <= number <= len(self.results):
+            raise InputError(
+                f"there is no result number {number}; {len(self.results)} were told so far"
+            )
+        return self.results[number - 1]
+
+    def result_of(self, ticket: str) -> Result:
+        """Return the result that was told for a ticket; an error if there is none."""
+        number = self.ticket(ticket).result
+        if number is None:
+            raise InputError(f"ticket {ticket!r} has no result yet: tell one first")
+        return self.result(number)
+
+    def pending(self, at: str) -> list[Ticket]:
+        """Return the tickets that count as pending at a time."""
+        return [ticket for ticket in self.waiting.values() if ticket.state(at) == "open"]
+
+    def ask(self, arms: Sequence[str], at: str, expires: str | None) -> list[Ticket]:
+        """Give out tickets."""
+        first = len(self.tickets) + 1
+        made = [
+            Ticket(self.ticket_id(number), arm, at, expires)
+            for number, arm in enumerate(arms, start=first)
+        ]
+        self.tickets += made
+        self.waiting.update((ticket.id, ticket) for ticket in made)
+        return made
+
+    def tell(self, arm: str, values: Sequence[float], at: str, ticket: str | None) -> Result:
+        """Take in a result."""
+        result = Result(len(self.results) + 1, arm, tuple(values), at, ticket)
+        self.results.append(result)
+        if ticket is not None:
+            self.ticket(ticket).result = result.number
+            self.waiting.pop(ticket, None)
+        return result
+
+    def cancel(self, ticket: str) -> None:
+        """Take back a ticket."""
+        self.ticket(ticket).cancelled = True
+        self.waiting.pop(ticket, None)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the ledger as rows of plain data."""
+        return {
+            "tickets": [
+                [t.arm, t.asked, t.expires, t.result, t.cancelled] for t in self.tickets
+            ],
+            "results": [
+                [r.arm, r.values, r.told, r.ticket, r.corrected, r.withdrawn]
+                for r in self.results
+            ],
+        }
+
+    @classmethod
+    def restore(cls, study: str, data: dict[str, Any]) -> Ledger:
+        """Return the ledger that `snapshot` was taken of."""
+        ledger = cls(study)
+        for number, row in enumerate(data["tickets"], start=1):
+            ticket = Ticket(ledger.ticket_id(number), *row)
+            ledger.tickets.append(ticket)
+            if ticket.result is None and not ticket.cancelled:
+                ledger.waiting[ticket.id] = ticket
+        ledger.results = [
+            Result(number, arm, tuple(values), *rest)
+            for number, (arm, values, *rest) in enumerate(data["results"], start=1)
+        ]
+        return ledger

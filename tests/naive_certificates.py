@@ -1,0 +1,71 @@
+"""Verdicts by enumerating all sets, and evidence by brute minimisation."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import logsumexp, ndtr
+
+from psips.kernels.certificates import ASTRAY, LOG_WEIGHTS, RHOS, directions
+
+
+def log_g(N: float, s: float, e: float) -> float:
+    """Logarithm of the mixture, written down term by term."""
+    parts = []
+    for rho, weight in zip(RHOS, LOG_WEIGHTS, strict=True):
+        v = N * e / (s * np.sqrt(N + rho))
+        sides = 2 * ((1 - ASTRAY) * ndtr(v) + ASTRAY * ndtr(-v))
+        parts.append(weight - 0.5 * np.log(1 + N / rho) + np.log(sides) + v**2 / 2)
+    return float(logsumexp(parts))
+
+
+def evidence_in_the_plane(first: float, second: float, s: float, lead: float) -> float:
+    """Least log product over all means in which i does not beat j."""
+    if lead <= 0:
+        return 0.0
+
+    def at(x: np.ndarray) -> float:  # e_i, and by how much m_j exceeds m_i
+        return log_g(first, s, x[0]) + log_g(second, s, lead + x[1] ** 2 - x[0])
+
+    starts = [(lead * f, g) for f in (0.1, 0.5, 0.9) for g in (0.1, 1.0)]
+    return max(0.0, min(minimize(at, start, method="Nelder-Mead").fun for start in starts))
+
+
+def evidence(first: float, second: float, s: float, lead: float) -> float:
+    """The same on the line where the two means are equal."""
+    if lead <= 0:
+        return 0.0
+    far = 5 * s / min(first, second) ** 0.5 + lead
+    found = minimize_scalar(
+        lambda x: log_g(first, s, x) + log_g(second, s, lead - x), bounds=(-far, far + lead)
+    )
+    return max(0.0, float(found.fun))
+
+
+def verdicts(mu: np.ndarray, N: np.ndarray, Sigma: np.ndarray, delta: float) -> list[str]:
+    """What all sets that are not rejected agree on."""
+    n, d = mu.shape
+    Y = directions(d, Sigma)
+    m = d + 0.25 * (len(Y) - d)
+    E = np.zeros((n, n, len(Y)))
+    for i in range(n):
+        for j in range(n):
+            for k, y in enumerate(Y):
+                if i != j:
+                    s = np.sqrt(y @ Sigma @ y)
+                    E[i, j, k] = evidence(N[i], N[j], s, y @ (mu[i] - mu[j]))
+                    E[i, j, k] -= 0.0 if k < d else np.log(4)
+    left = []
+    for size in range(1, n + 1):
+        L = np.log((n * m + size * max(n - 1 - m, 0)) / delta)
+        for S in combinations(range(n), size):
+            dominated = any((E[x, z, :d] >= L).all() for z in S for x in range(n) if x != z)
+            escaped = any(all((E[z, x] >= L).any() for x in S) for z in range(n) if z not in S)
+            if not dominated and not escaped:
+                left.append(set(S))
+    return [
+        "in" if all(z in S for S in left) else "open" if any(z in S for S in left) else "out"
+        for z in range(n)
+    ]

@@ -1,0 +1,127 @@
+"""The rules that weigh evidence: when they stop, what is refused, a run against a session."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import naive
+from psips.environments import environment_of
+from psips.errors import InputError
+from psips.geometry import glr
+from psips.instances import instance
+from psips.problem import Ball, Problem
+from psips.rules import Rules
+from psips.session import Session
+from psips.simulation import simulate
+from psips.verdicts import verdicts_of
+
+CERTAIN = ("glr", "certified", "bayes")
+
+
+@pytest.mark.parametrize("stopping", CERTAIN)
+def test_a_run_is_a_session_asked_and_told(stopping: str) -> None:
+    made = instance("correlated", rho=-0.9)
+    run = simulate(made.problem, environment_of(made), rng=4, stopping=stopping)
+    rng = np.random.default_rng(4)
+    session = Session(made.problem, rng=rng, stopping=stopping)
+    trial = environment_of(made).start(rng)
+    while not session.stopped:
+        arm = session.ask()
+        session.tell(arm, trial.pull(arm))
+    assert session.pulls == run.pulls
+    assert run.stopped
+    assert run.pareto_set == made.pareto_set
+
+
+@pytest.mark.parametrize("calibration", ["heuristic", "proven"])
+def test_glr_stops_at_its_threshold_and_not_before(calibration: str) -> None:
+    made = instance("correlated")
+    rng = np.random.default_rng(6)
+    session = Session(made.problem, rng=rng, stopping="glr", calibration=calibration)
+    trial = environment_of(made).start(rng)
+    for t in range(1, 20001):
+        arm = session.ask()
+        session.tell(arm, trial.pull(arm))
+        if t < 5 or (t % 50 and not session.stopped):
+            continue
+        if calibration == "proven":
+            threshold = naive.beta_unstructured(5, 2, t, 0.1)
+        else:
+            threshold = math.log(10) + math.log(math.log(1 + t))
+        belief = session.engine.belief
+        value = glr(made.problem, belief.theta, belief.N)
+        assert session.stopped == (value >= threshold)
+        if session.stopped:
+            break
+    assert session.stopped
+
+
+def test_certified_stops_when_nothing_is_open() -> None:
+    made = instance("correlated")
+    rng = np.random.default_rng(7)
+    session = Session(made.problem, rng=rng, stopping="certified")
+    trial = environment_of(made).start(rng)
+    while not session.stopped:
+        arm = session.ask()
+        session.tell(arm, trial.pull(arm))
+        if session.results % 100 == 0 or session.stopped:
+            found = verdicts_of(made.problem, session.engine)
+            assert session.stopped == all(one.verdict != "open" for one in found)
+    inside = tuple(one.answer for one in found if one.verdict == "in")
+    assert inside == session.pareto_set == made.pareto_set
+    assert session.status().evidence["fraction"] == 1.0
+
+
+def test_verdicts_are_shown_whatever_stops() -> None:
+    made = instance("correlated")
+    run = simulate(made.problem, environment_of(made), rng=1, verdicts=True, delta=1e-6)
+    assert run.verdicts is not None
+    assert set(run.verdicts.values()) <= {"in", "out", "open"}
+
+
+def linear(parameter_set: Ball | None) -> Problem:
+    return Problem(
+        objectives=["a", "b"],
+        covariance=[1, 1],
+        features=[[1.0, 0.0], [0.0, 1.0], [0.7, 0.7]],
+        parameter_set=parameter_set,
+    )
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [Rules(stopping="certified"), Rules(stopping="glr", calibration="proven")],
+    ids=lambda rules: rules.stopping,
+)
+def test_refused_where_there_is_no_proof(rules: Rules) -> None:
+    rules.options(linear(Ball(1.0)))
+    with pytest.raises(InputError, match=r"no proof .* without parameter_set=Ball\(\.\.\.\)"):
+        rules.options(linear(None))
+
+
+def test_a_refusal_names_the_rules_that_have_a_proof() -> None:
+    with pytest.raises(InputError, match="choose stopping='certified' or 'glr', which have"):
+        Rules(calibration="proven").options(linear(Ball(1.0)))
+
+
+def test_choices_that_do_not_go_together() -> None:
+    with pytest.raises(InputError, match="'sharp' is one of the posterior rule"):
+        Rules(stopping="glr", calibration="sharp")
+    with pytest.raises(InputError, match="draws='literal' is the published loop"):
+        Rules(stopping="certified", draws="literal")
+
+
+def test_linear_problems_stop_by_certificates() -> None:
+    rng = np.random.default_rng(1)
+    problem = linear(Ball(3.0))
+    theta = np.array([[2.0, -1.0], [-1.0, 2.0]])
+    from psips.environments import GaussianEnvironment
+
+    environment = GaussianEnvironment(problem, theta)
+    for stopping in CERTAIN:
+        run = simulate(problem, environment, rng=rng, stopping=stopping, max_results=20000)
+        assert run.stopped
+        assert run.pareto_set == problem.answers

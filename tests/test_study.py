@@ -1,0 +1,440 @@
+"""Studies: tickets, results that come late or twice, corrections, exact resume, the log."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import sqlalchemy as sa
+
+import psips.study.journal
+import psips.study.state
+from psips.errors import InputError
+from psips.problem import Problem
+from psips.rules import Rules
+from psips.session import Session
+from psips.store import DatabaseStore, Event, open_store
+from psips.study import ProblemsError, Study, read_csv_rows
+
+MEANS = {"A": (2.0, 1.0), "B": (1.0, 0.5), "C": (0.0, 2.0), "D": (1.5, 3.0)}
+
+
+def trial() -> Problem:
+    return Problem(
+        objectives={"gain": "max", "cost": "min"},
+        covariance=[1.0, 0.5],
+        arms=list(MEANS),
+        name="trial",
+    )
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[DatabaseStore]:
+    with open_store(f"sqlite:///{tmp_path / 'a.db'}", create=True) as opened:
+        yield opened
+
+
+@pytest.fixture
+def study(store: DatabaseStore) -> Study:
+    return Study.create(trial(), store, seed=3)
+
+
+def measured(arm: str, rng: np.random.Generator) -> list[float]:
+    return (np.array(MEANS[arm]) + rng.normal(size=2)).tolist()
+
+
+def change(study: Study, statement: str) -> None:
+    assert isinstance(study.store, DatabaseStore)
+    with study.store.engine.begin() as connection:
+        connection.execute(sa.text(statement))
+
+
+def test_it_asks_what_a_session_asks(study: Study) -> None:
+    session = Session(trial(), rng=3)
+    rng = np.random.default_rng(1)
+    for _ in range(60):
+        (ticket,) = study.ask()
+        assert ticket.arm == session.ask()
+        values = measured(ticket.arm, rng)
+        study.tell(values, ticket=ticket.id)
+        session.tell(ticket.arm, values)
+    assert study.state.session.snapshot() == session.snapshot()
+    assert study.candidate_set == session.candidate_set
+
+
+def test_create(store: DatabaseStore, tmp_path: Path) -> None:
+    file = tmp_path / "design.toml"
+    file.write_text(
+        'name = "tea tasting"\narms = ["green", "black"]\ndelta = 0.02\nseed = 9\n'
+        'objectives = [{name = "taste", variance = 2.0}]\n[rules]\nalpha = 0.4\n'
+    )
+    made = Study.create(file, store)
+    assert made.name == "tea tasting"
+    assert made.state.rules == Rules(delta=0.02, alpha=0.4)
+    assert made.state.seed == 9
+    assert made.ask()[0].id == "tea tasting-000001"
+    other = Study.create(file, store, name="again", seed=1, delta=0.3)
+    assert (other.state.rules.delta, other.state.seed) == (0.3, 1)
+    assert store.studies() == ["again", "tea tasting"]
+    with pytest.raises(InputError, match="there is a study 'again' in this store already"):
+        Study.create(file, store, name="again")
+    created = made.events()[0]
+    assert created.kind == "created"
+    assert set(created.payload) == {"schema", "problem", "rules", "seed", "versions"}
+
+
+def test_a_seed_is_drawn_and_recorded(store: DatabaseStore) -> None:
+    seeds = {Study.create(trial(), store, name=name).state.seed for name in ("a", "b")}
+    assert len(seeds) == 2
+    assert Study.open("a", store).state.seed in seeds
+
+
+@pytest.mark.parametrize("name", ["", " a", "a\n", "x" * 101])
+def test_bad_names(store: DatabaseStore, name: str) -> None:
+    with pytest.raises(InputError, match="a study needs a name"):
+        Study.create(trial(), store, name=name)
+
+
+def test_an_unknown_study(study: Study) -> None:
+    with pytest.raises(InputError, match="unknown study 'tiral': did you mean 'trial'"):
+        Study.open("tiral", study.store)
+
+
+def test_a_batch_is_spread(study: Study) -> None:
+    assert sorted(ticket.arm for ticket in study.ask(4)) == list(MEANS)
+    rng = np.random.default_rng(2)
+    for ticket in study.tickets:
+        study.tell(measured(ticket.arm, rng), ticket=ticket.id)
+    first = study.ask(6)
+    second = study.ask(6)
+    assert len({ticket.arm for ticket in first + second}) > 1
+    assert len({ticket.id for ticket in study.tickets}) == 16
+    status = study.status()
+    assert status.arms["pending"].sum() == 12
+    session = Session(trial(), rng=3)
+    rng = np.random.default_rng(2)
+    for arm in session.ask(4):
+        session.tell(arm, measured(arm, rng))
+    assert session.ask(6) == [ticket.arm for ticket in first]
+
+
+def test_results_out_of_order_late_and_twice(study: Study) -> None:
+    tickets = study.ask(4)
+    for ticket in reversed(tickets):
+        assert study.tell(MEANS[ticket.arm], ticket=ticket.id).known == 0
+    count = study.state.seq
+    receipt = study.tell({"cost": 1.0, "gain": 2.0}, ticket=tickets[0].id)
+    assert (receipt.results, receipt.known) == ((), 1)
+    assert study.state.seq == count
+    with pytest.raises(InputError, match=r"has another result already \(gain=2.0, cost=1.0\)"):
+        study.tell([2.0, 1.5], ticket=tickets[0].id)
+    with pytest.raises(InputError, match="is for arm 'A', not 'B'"):
+        study.tell([2.0, 1.0], ticket=tickets[0].id, arm="B")
+    assert study.tell([2.0, 1.0], ticket=tickets[0].id, arm="A").known == 1
+    assert study.tell([2.0, 1.0], arm="A").results == (5,)
+    assert study.state.session.pulls == {"A": 2, "B": 1, "C": 1, "D": 1}
+
+
+def test_a_result_without_a_ticket_leaves_tickets_open(study: Study) -> None:
+    (ticket,) = study.ask()
+    study.tell([1.0, 1.0], arm=ticket.arm)
+    assert [t.id for t in study.open_tickets()] == [ticket.id]
+    assert study.status().arms.loc[ticket.arm, "pending"] == 1
+
+
+def test_tickets_expire(store: DatabaseStore) -> None:
+    time = [datetime(2026, 3, 1, tzinfo=UTC)]
+    study = Study.create(trial(), store, seed=3, clock=lambda: time[0])
+    early = study.ask(4, expires=3600)
+    kept = study.ask(1)
+    assert early[0].expires == "2026-03-01T01:00:00.000000Z"
+    assert len(study.open_tickets()) == 5
+    time[0] += timedelta(hours=1)
+    assert study.open_tickets() == kept
+    assert [t.arm for t in study.ask(4, expires=timedelta(days=2))] == ["B", "C", "D", "A"]
+    assert study.tell([2.0, 1.0], ticket=early[0].id).results == (1,)  # better late
+    assert study.verify().problems == ()
+    for wrong in (0, -1, float("nan"), 1e30, "soon"):
+        with pytest.raises(InputError, match="tickets expire after a positive time"):
+            study.ask(expires=wrong)  # type: ignore[arg-type]
+
+
+def test_the_stop_depends_on_results_only(study: Study) -> None:
+    rng = np.random.default_rng(5)
+    while not study.stopped:
+        (ticket,) = study.ask()
+        study.tell(measured(ticket.arm, rng), ticket=ticket.id)
+    assert study.pareto_set == ("A", "B")
+    study.ask(20, expires=1)
+    assert study.stopped
+    study.cancel(*[ticket.id for ticket in study.open_tickets()])
+    assert study.stopped
+    assert study.verify().problems == ()
+
+
+def test_a_correction_is_as_if_it_had_been_right(study: Study, store: DatabaseStore) -> None:
+    twin = Study.create(trial(), store, name="twin", seed=3)
+    for arm in MEANS:
+        study.tell([99.0, 0.0] if arm == "C" else MEANS[arm], arm=arm)
+        twin.tell(MEANS[arm], arm=arm)
+    assert study.candidate_set != twin.candidate_set
+    study.correct(MEANS["C"], result=3, reason="misread")
+    assert study.state.session.snapshot() == twin.state.session.snapshot()
+    event = study.events()[-1]
+    assert event.payload["instead_of"] == {"gain": 99.0, "cost": 0.0}
+    assert event.payload["reason"] == "misread"
+    assert study.correct(MEANS["C"], result=3).known == 1
+    twin.withdraw(result=1)
+    third = Study.create(trial(), store, name="third", seed=3)
+    for arm in ("B", "C", "D"):
+        third.tell(MEANS[arm], arm=arm)
+    assert twin.state.session.snapshot() == third.state.session.snapshot()
+
+
+def test_corrections_keep_the_asks_that_were_made(study: Study) -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(30):
+        for ticket in study.ask(2):
+            study.tell(measured(ticket.arm, rng), ticket=ticket.id)
+    asked = [ticket.arm for ticket in study.tickets]
+    study.correct([-9.0, 9.0], ticket="trial-000002")
+    study.withdraw(ticket="trial-000009")
+    assert [ticket.arm for ticket in study.tickets] == asked
+    told = [r for r in study.results if not r.withdrawn]
+    status = study.status()
+    for arm in MEANS:
+        mean = np.mean([r.values for r in told if r.arm == arm], axis=0)
+        known = status.arms.loc[arm, ["gain estimate", "cost estimate"]].to_numpy(float)
+        np.testing.assert_allclose(known, mean)
+    assert status.arms["pending"].sum() == 0
+    assert study.verify().problems == ()
+    again = Study.open("trial", study.store)
+    assert [t.arm for t in again.ask(5)] == [t.arm for t in study.tickets[-5:]]
+    with pytest.raises(InputError, match="was withdrawn: nothing to correct"):
+        study.correct([0.0, 0.0], ticket="trial-000009")
+    with pytest.raises(InputError, match="was withdrawn: tell a new measurement by its arm"):
+        study.tell([0.0, 0.0], ticket="trial-000009")
+    with pytest.raises(InputError, match="by its ticket or by its number"):
+        study.correct([0.0, 0.0])
+
+
+def test_cancelled_tickets(study: Study) -> None:
+    first, second = study.ask(2)
+    study.tell([1.0, 1.0], ticket=first.id)
+    with pytest.raises(InputError, match="has a result: withdraw the result instead"):
+        study.cancel(second.id, first.id)
+    assert study.open_tickets() == [second]
+    study.cancel(second.id, second.id)
+    study.cancel(second.id)
+    assert study.state.seq == 4
+    with pytest.raises(InputError, match="was cancelled: if arm 'B' was measured after all"):
+        study.tell([1.0, 1.0], ticket=second.id)
+
+
+def test_a_closed_study(study: Study) -> None:
+    study.tell([1.0, 1.0], arm="A")
+    study.close("the season is over")
+    for call in (
+        lambda: study.ask(),
+        lambda: study.tell([1.0, 1.0], arm="A"),
+        lambda: study.correct([1.0, 2.0], result=1),
+        lambda: study.close(),
+    ):
+        with pytest.raises(InputError, match="the study 'trial' is closed"):
+            call()
+    assert study.closed
+    assert study.status().results == 1
+
+
+def test_many_results_are_one_event(study: Study) -> None:
+    tickets = study.ask(2)
+    table = pd.DataFrame(
+        {
+            "ticket": [tickets[0].id, None, tickets[0].id],
+            "arm": [None, "B", "A"],
+            "gain": [1.0, 2.0, 1.0],
+            "cost": [1, 2, 1],
+            "nurse": ["x", "y", "z"],
+        }
+    )
+    receipt = study.tell_many(table)
+    assert (receipt.results, receipt.known) == ((1, 2), 1)
+    assert study.state.seq == 3
+    assert study.tell_many(table.iloc[[0]]).known == 1
+    assert study.state.seq == 3
+    with pytest.raises(ProblemsError) as caught:
+        study.tell_many(
+            [
+                {"arm": "E", "gain": "x", "cost": None},
+                {"ticket": tickets[0].id, "gain": 3, "cost": 1},
+                {"ticket": tickets[1].id, "gain": 3, "cost": 1},
+                {"ticket": tickets[1].id, "gain": 3, "cost": 2},
+                {"ticket": "trial-000099", "gain": 3, "cost": float("inf")},
+                {"gain": 3, "cost": "1_0"},
+            ]
+        )
+    wrong = caught.value.problems
+    assert [sentence.split(":")[0] for sentence in wrong] == [
+        *["result 1"] * 3,
+        *["result 2", "result 4", "result 5", "result 5", "result 6", "result 6"],
+    ]
+    assert study.state.seq == 3
+    assert len(study.results) == 2
+
+
+def test_a_file_of_results(study: Study, tmp_path: Path) -> None:
+    study.ask(2)
+    file = tmp_path / "results.csv"
+    file.write_text(
+        "\ufeffdate, ticket ,arm,cost,gain\n"
+        'May,trial-000001,,1.5,2\n\nMay,,D,0.25,-1e-3\n"June, late",trial-000002,B,1,1\n',
+        encoding="utf-8",
+    )
+    receipt = study.tell_many(read_csv_rows(file, study.problem))
+    assert receipt.results == (1, 2, 3)
+    assert [(r.arm, r.values) for r in study.results] == [
+        ("A", (2.0, 1.5)),
+        ("D", (-0.001, 0.25)),
+        ("B", (1.0, 1.0)),
+    ]
+
+
+def test_the_cache_is_only_a_cache(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(psips.study.journal, "TAIL", 10)
+    rng = np.random.default_rng(6)
+    for _ in range(20):
+        (ticket,) = study.ask()
+        study.tell(measured(ticket.arm, rng), ticket=ticket.id)
+    kept = study.store.load_snapshot("trial")
+    assert kept is not None
+    assert kept.seq > 30
+    state = study.state.snapshot()
+    assert Study.open("trial", study.store).state.snapshot() == state
+    for text in ("", "{}", "[1]", json.dumps({"version": "0"}), kept.text[:-50]):
+        study.store.save_snapshot("trial", kept._replace(text=text))
+        assert Study.open("trial", study.store).state.snapshot() == state
+        assert study.verify().problems == ()
+    lie = json.loads(kept.text)
+    lie["session"]["engine"]["belief"]["N"][0] += 1
+    study.store.save_snapshot("trial", kept._replace(text=json.dumps(lie)))
+    assert study.verify().problems == (
+        f"the cached state of event {kept.seq} is not what the log gives",
+    )
+    change(study, "DELETE FROM snapshots")
+    monkeypatch.setattr(psips.study.journal, "TAIL", 10**6)
+    assert Study.open("trial", study.store).state.snapshot() == state
+
+
+def test_a_changed_past_is_seen(study: Study) -> None:
+    for arm in MEANS:
+        study.tell(MEANS[arm], arm=arm)
+    assert study.verify().problems == ()
+    change(study, "UPDATE events SET payload = replace(payload, '1.0', '7.0') WHERE seq = 2")
+    (sentence,) = study.verify().problems
+    assert sentence.startswith("event 2 (told) was changed")
+
+
+def rewrite(study: Study, seq: int, payload: dict[str, Any]) -> None:
+    """Change an event as a forger would: with all hashes after it."""
+    assert isinstance(study.store, DatabaseStore)
+    last = (0, "0" * 64)
+    with study.store.engine.begin() as connection:
+        for old in study.events():
+            new = payload if old.seq == seq else old.payload
+            event = Event.after(last, old.study, old.at, old.kind, new)
+            last = (event.seq, event.hash)
+            connection.execute(
+                sa.text("UPDATE events SET payload=:p, previous=:v, hash=:h WHERE seq=:s"),
+                {"p": event.text, "v": event.previous, "h": event.hash, "s": event.seq},
+            )
+
+
+def test_the_log_is_what_happened(study: Study) -> None:
+    """As after a new version that asks differently: go on from the arms in the log."""
+    study.ask(2)
+    asked = study.events()[1].payload
+    assert [t["arm"] for t in asked["tickets"]] == ["A", "B"]
+    asked["tickets"][1]["arm"] = "D"
+    rewrite(study, 2, asked)
+    again = Study.open("trial", study.store)
+    assert [t.arm for t in again.tickets] == ["A", "D"]
+    assert dict(again.status().arms["pending"]) == {"A": 1, "B": 0, "C": 0, "D": 1}
+    (sentence,) = again.verify().problems
+    assert sentence.startswith("ticket trial-000002 is for arm 'D', but replayed with psips")
+    assert [t.arm for t in again.ask(2)] == ["B", "C"]
+
+
+def test_an_unknown_schema(study: Study) -> None:
+    study.tell([1.0, 1.0], arm="A")
+    rewrite(study, 2, {**study.events()[1].payload, "schema": 2})
+    with pytest.raises(InputError, match="has schema 2, but this version of psips reads"):
+        Study.open("trial", study.store)
+    (sentence,) = study.verify().problems
+    assert sentence.startswith("the log cannot be replayed: event 2")
+
+
+def test_a_failed_write_leaves_nothing(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    twin = Study.create(trial(), "sqlite://", seed=3)
+    study.ask(2)
+    twin.ask(2)
+
+    def full(*_: object) -> list[Event]:
+        raise OSError("disk full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("psips.store.database.DatabaseWriter.append", full)
+        for call in (lambda: study.ask(3), lambda: study.tell([1.0, 1.0], arm="A")):
+            with pytest.raises(OSError, match="disk full"):
+                call()
+    assert study.state.seq == 2
+    for _ in range(3):
+        assert [t.arm for t in study.ask(3)] == [t.arm for t in twin.ask(3)]
+        study.tell([1.0, 2.0], ticket=study.open_tickets()[0].id)
+        twin.tell([1.0, 2.0], ticket=twin.open_tickets()[0].id)
+    assert study.state.session.snapshot() == twin.state.session.snapshot()
+
+
+def test_refused_arguments(study: Study) -> None:
+    for n in (0, -1, 1.5, True, "2"):
+        with pytest.raises(InputError, match="the number of tickets must be a whole number"):
+            study.ask(n)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="expected 2 values"):
+        study.tell(1.0, arm="A")
+    with pytest.raises(InputError, match="unknown objective 'gian': did you mean 'gain'"):
+        study.tell({"gian": 1.0, "cost": 1.0}, arm="A")
+    with pytest.raises(InputError, match="neither a ticket nor an arm"):
+        study.tell([1.0, 1.0])
+    with pytest.raises(InputError, match="there is no result number 1; 0 were told so far"):
+        study.withdraw(result=1)
+    with pytest.raises(InputError, match="unknown ticket 'trial-1'; given out so far: none"):
+        study.cancel("trial-1")
+    assert study.state.seq == 1
+
+
+def test_it_is_quick(store: DatabaseStore) -> None:
+    problem = Problem(objectives=["a", "b"], covariance=[1.0, 1.0], arms=100, name="large")
+    rng = np.random.default_rng(8)
+    study = Study.create(problem, store, seed=1)
+    values = rng.normal(size=(10_000, 2)) + np.repeat(rng.normal(size=(100, 2)), 100, axis=0)
+    study.tell_many(
+        {"arm": problem.arms[i // 100], "a": row[0], "b": row[1]}
+        for i, row in enumerate(values)
+    )
+    asks, tells = [], []
+    for _ in range(40):
+        start = time.perf_counter()
+        (ticket,) = study.ask()
+        between = time.perf_counter()
+        study.tell(rng.normal(size=2), ticket=ticket.id)
+        asks.append(between - start)
+        tells.append(time.perf_counter() - between)
+    assert median(asks) < 0.05
+    assert median(tells) < 0.02
