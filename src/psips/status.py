@@ -94,11 +94,6 @@ def status_of(problem: Problem, engine: Engine, candidate_set: tuple[str, ...]) 
     """Read the state of a run."""
     import pandas as pd
 
-    arms = {
-        "pulls": engine.belief.N.astype(np.int64),
-        "pending": engine.learner.pending.astype(np.int64),
-        **_estimates(problem, engine, engine.model.A),
-    }
     found = verdicts_of(problem, engine)
     optimal, spread = np.full(problem.n, np.nan), np.full(problem.n, np.nan)
     change = math.nan
@@ -118,11 +113,23 @@ def status_of(problem: Problem, engine: Engine, candidate_set: tuple[str, ...]) 
         results=int(engine.belief.tally[0]),
         stopped=engine.stopped,
         candidate_set=candidate_set,
-        arms=pd.DataFrame(arms, index=pd.Index(problem.arms, name="arm")),
+        arms=arms_table(problem, engine),
         answers=pd.DataFrame(answers, index=pd.Index(problem.answers, name="answer")),
         evidence=_evidence(engine, sum(one.verdict != "open" for one in found)),
         probability_of_change=change,
     )
+
+
+def arms_table(problem: Problem, engine: Engine) -> pd.DataFrame:
+    """Return pulls, pending asks and estimates by arm."""
+    import pandas as pd
+
+    arms = {
+        "pulls": engine.belief.N.astype(np.int64),
+        "pending": engine.learner.pending.astype(np.int64),
+        **_estimates(problem, engine, engine.model.A),
+    }
+    return pd.DataFrame(arms, index=pd.Index(problem.arms, name="arm"))
 
 
 def _estimates(problem: Problem, engine: Engine, features: Floats) -> dict[str, Any]:

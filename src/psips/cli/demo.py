@@ -60,7 +60,9 @@ def demo(
 def _show(made: Instance, session: Session, run: Run, plain: Run) -> None:
     from rich.table import Table
 
-    problem, status = made.problem, session.status()
+    from psips.status import arms_table  # the whole status would have more to compile
+
+    problem = made.problem
     console = output()
     console.print(
         f"COV-BOOST: which of {problem.K} boosters are Pareto-optimal in "
@@ -71,20 +73,15 @@ def _show(made: Instance, session: Session, run: Run, plain: Run) -> None:
     for title in ("samples", *problem.objectives):
         table.add_column(title, justify="right")
     table.add_column("found")
-    table.add_column("proven")
     table.add_column("truth")
-    verdicts = status.answers["verdict"].to_dict()
-    for arm, row in status.arms.iterrows():
+    for arm, row in arms_table(problem, session.engine).iterrows():
         cells = [
             f"{row[f'{o} estimate']:.2f} ± {row[f'{o} se']:.2f}" for o in problem.objectives
         ]
         found = "optimal" if arm in run.candidate_set else ""
-        proven = verdicts[arm]
         truth = "optimal" if arm in made.pareto_set else ""
         style = "bold green" if found and truth else "bold" if found or truth else None
-        table.add_row(
-            str(arm), number(row["pulls"]), *cells, found, str(proven), truth, style=style
-        )
+        table.add_row(str(arm), number(row["pulls"]), *cells, found, truth, style=style)
     console.print(table)
     console.print()
     if run.stopped:

@@ -128,6 +128,21 @@ def measure(
     nearest = np.inf
     for record in range(first, last):
         z, m, groups = shape[record, 0], shape[record, 1], shape[record, 2]
+        if diagonal and unstructured and groups == m:  # one constraint a group, all independent
+            square = 0.0
+            for k in range(m):
+                x, c, g = terms[record, k, 0], terms[record, k, 1], terms[record, k, 2]
+                gap[record, g] = y[record, k] * (mu[x, c] - mu[z, c])
+                for f in range(g):
+                    L[record, g, f] = 0.0
+                L[record, g, g] = y[record, k] * math.sqrt(
+                    (inverse[z] + inverse[x]) * Sigma[c, c]
+                )
+                b[record, g] = gap[record, g] / L[record, g, g]
+                square += max(b[record, g], 0.0) ** 2
+            r[record] = math.sqrt(square)
+            nearest = min(nearest, r[record])
+            continue
         for g in range(groups):
             gap[record, g] = 0.0
             for f in range(g + 1):

@@ -16,7 +16,7 @@ import numpy as np
 
 from psips.kernels.belief import Belief
 from psips.kernels.cone import move
-from psips.kernels.cover import NATS, Cover
+from psips.kernels.cover import MARGIN, Cover
 from psips.kernels.draws import (
     PATIENCE,
     Draw,
@@ -277,7 +277,7 @@ def first_hit(
         size[EAGER] = 0
         build(model, belief, front, cover, front.reach[2])
 
-    limit = math.sqrt(max(front.reach[0], 0.0) ** 2 + 2.0 * NATS * scale * scale)
+    limit = math.sqrt(max(front.reach[0], 0.0) ** 2 + 2.0 * MARGIN * scale * scale)
     P, top = 1.0, 0.0
     if size[COVERED] == 1:
         P, top = weigh(scale, limit, size[RECORDS], cover, draw.p)
