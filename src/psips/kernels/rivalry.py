@@ -14,6 +14,15 @@ from psips.kernels.evidence import weigh_evidence
 from psips.kernels.front import Front, refresh_means
 from psips.kernels.gradient import choose_by_gradient, judge_by_ratio
 from psips.kernels.jit import kernel, part, spliced
+from psips.kernels.lending import (
+    lend_belief,
+    lend_draw,
+    lend_front,
+    lend_learner,
+    lend_model,
+    lend_rival,
+    lend_source,
+)
 from psips.kernels.model import Floats, Model
 from psips.kernels.noise import Source, pull
 from psips.kernels.rivals import Rival, choose_by_rule, judge_by_radii
@@ -81,6 +90,9 @@ def drive_rivals(
     results: int,
 ) -> int:
     """As ``drive``, for methods that compare radii: APE, elimination; or never stop."""
+    model, belief = lend_model(model), lend_belief(belief)
+    front, learner, draw = lend_front(front), lend_learner(learner), lend_draw(draw)
+    rival, source = lend_rival(rival), lend_source(source)
     x, w, stream = np.empty(model.d), np.empty(model.K), np.empty(4, np.uint64)
     arm = -1
     while True:
@@ -115,6 +127,9 @@ def drive_gradient(
     results: int,
 ) -> int:
     """As ``drive``, for Track-and-Stop with the likelihood ratio."""
+    model, belief = lend_model(model), lend_belief(belief)
+    front, learner, draw = lend_front(front), lend_learner(learner), lend_draw(draw)
+    rival, source = lend_rival(rival), lend_source(source)
     x, w, stream = np.empty(model.d), np.empty(model.K), np.empty(4, np.uint64)
     arm = -1
     while True:

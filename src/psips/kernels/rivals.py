@@ -17,7 +17,7 @@ import numpy as np
 from psips.kernels.belief import Belief, ready
 from psips.kernels.draws import Draw
 from psips.kernels.front import MEMBERS, Front, elect_plainly
-from psips.kernels.jit import part
+from psips.kernels.jit import part, spliced
 from psips.kernels.model import Floats, Ints, Model
 from psips.kernels.pareto import Mask
 from psips.kernels.rng import LEARN, Stream, log_tail, normal, normal_above, seed, uniform
@@ -64,19 +64,29 @@ def radius(log_inverse: float, n: float) -> float:
 
 @part
 def standardise(Sigma: Floats, theta: Floats, points: Floats) -> None:
-    """Write the means in units of the standard deviations."""
+    """Write the means in units of the standard deviations, by objective (d, K)."""
     for c in range(theta.shape[1]):
-        scale = 1.0 / math.sqrt(Sigma[c, c])
+        scale = math.sqrt(Sigma[c, c])
         for a in range(theta.shape[0]):
-            points[a, c] = scale * theta[a, c]
+            points[c, a] = theta[a, c] / scale
+
+
+@part
+def leads(points: Floats, i: int, row: Floats) -> None:
+    """Write M(i, j) for every arm j."""
+    for j in range(row.shape[0]):
+        row[j] = points[0, i] - points[0, j]
+    for c in range(1, points.shape[0]):
+        for j in range(row.shape[0]):
+            row[j] = max(row[j], points[c, i] - points[c, j])
 
 
 @part
 def lead(points: Floats, i: int, j: int) -> float:
     """M(i, j)."""
-    most = points[i, 0] - points[j, 0]
-    for c in range(1, points.shape[1]):
-        most = max(most, points[i, c] - points[j, c])
+    most = points[0, i] - points[0, j]
+    for c in range(1, points.shape[0]):
+        most = max(most, points[c, i] - points[c, j])
     return most
 
 
@@ -91,28 +101,39 @@ def fewest(N: Floats, pending: Floats, standing: Ints, among: int) -> int:
 
 
 @part
-def index_of(points: Floats, b: Floats, inside: Mask, i: int) -> float:
-    """APE's index: by how much it is clear that ``i`` is in S_hat, or that it is not."""
-    index = np.inf if inside[i] else -np.inf
-    for j in range(points.shape[0]):
-        if j != i:
-            if inside[i]:
-                index = min(index, lead(points, i, j) - b[i] - b[j])
-            else:
-                index = max(index, -lead(points, i, j) - b[i] - b[j])
-    return index
+def indices(points: Floats, b: Floats, inside: Mask, index: Floats) -> None:
+    """APE's indices: by how much it is clear that an arm is in S_hat, or that it is not.
+
+    ``points`` (d, K) are the standardised means.
+    """
+    K = points.shape[1]
+    row = np.empty(K)
+    for i in range(K):
+        leads(points, i, row)
+        if inside[i]:
+            index[i] = np.inf
+            row[i] = np.inf
+            for j in range(K):
+                index[i] = min(index[i], row[j] - b[i] - b[j])
+        else:
+            index[i] = -np.inf
+            row[i] = np.inf
+            for j in range(K):
+                index[i] = max(index[i], -row[j] - b[i] - b[j])
 
 
 @part
 def clear_arms(model: Model, belief: Belief, front: Front, log_inverse: float) -> int:
     """Return how many arms have an index of at least 0."""
-    points, b = np.empty((model.K, model.d)), np.empty(model.K)
+    K = model.K
+    points, b, index = np.empty((model.d, K)), np.empty(K), np.empty(K)
     standardise(model.Sigma, belief.theta, points)
-    for a in range(model.K):
+    for a in range(K):
         b[a] = radius(log_inverse, belief.N[a])
+    indices(points, b, front.inside, index)
     clear = 0
-    for i in range(model.K):
-        if index_of(points, b, front.inside, i) >= 0.0:
+    for a in range(K):
+        if index[a] >= 0.0:
             clear += 1
     return clear
 
@@ -123,63 +144,74 @@ def ape_arm(
 ) -> int:
     """Return the less pulled of b_t, with the smallest index, and its nearest rival c_t."""
     K = model.K
-    points, b, n = np.empty((K, model.d)), np.empty(K), np.empty(K)
+    points, b, n, index = np.empty((model.d, K)), np.empty(K), np.empty(K), np.empty(K)
     standardise(model.Sigma, belief.theta, points)
     for a in range(K):
         n[a] = belief.N[a] + pending[a]
         b[a] = radius(log_inverse, n[a])
-    unclear, least = 0, np.inf
+    indices(points, b, front.inside, index)
+    unclear = 0
     for i in range(K):
-        index = index_of(points, b, front.inside, i)
-        if index < least:
-            unclear, least = i, index
+        if index[i] < index[unclear]:
+            unclear = i
+    leads(points, unclear, index)
     rival, least = unclear, np.inf
     for j in range(K):
-        if j != unclear:
-            near = lead(points, unclear, j) - b[j]
-            if near < least:
-                rival, least = j, near
+        if j != unclear and index[j] - b[j] < least:
+            rival, least = j, index[j] - b[j]
     return rival if n[rival] < n[unclear] else unclear
 
 
 @part
 def eliminate(model: Model, belief: Belief, rival: Rival, log_inverse: float) -> None:
     """Once every active arm has a result more (Auer et al. 2016), accept and drop arms."""
-    K, standing = model.K, rival.standing
+    standing = rival.standing
     over = np.inf
-    for a in range(K):
+    for a in range(model.K):
         if standing[a] == ACTIVE:
             over = min(over, belief.N[a])
-    if over == np.inf or over <= rival.rounds[0]:
-        return
-    rival.rounds[0] = int(over)
-    points, b = np.empty((K, model.d)), np.empty(K)
-    standardise(model.Sigma, belief.theta, points)
-    A1, P1 = np.zeros(K, np.bool_), np.zeros(K, np.bool_)
-    for i in range(K):
-        if standing[i] == ACTIVE:
-            b[i] = radius(log_inverse, belief.N[i])
-    for i in range(K):  # A1: nothing active surely dominates it
-        A1[i] = standing[i] == ACTIVE
-        for j in range(K):
-            if A1[i] and standing[j] == ACTIVE and -lead(points, i, j) > b[i] + b[j]:
+    if over < np.inf and over > rival.rounds[0]:
+        rival.rounds[0] = int(over)
+        close_round(model, belief, standing, log_inverse)
+
+
+@part
+def close_round(model: Model, belief: Belief, standing: Ints, log_inverse: float) -> None:
+    """Accept P2 and drop what is not in A1; i and j run over the active arms."""
+    active = np.empty(model.K, np.int64)
+    size = 0
+    for a in range(model.K):
+        if standing[a] == ACTIVE:
+            active[size] = a
+            size += 1
+    points, b = np.empty((model.d, size)), np.empty(size)
+    A1, P1 = np.empty(size, np.bool_), np.empty(size, np.bool_)
+    for i in range(size):
+        b[i] = radius(log_inverse, belief.N[active[i]])
+        for c in range(model.d):
+            points[c, i] = belief.theta[active[i], c] / math.sqrt(model.Sigma[c, c])
+    for i in range(size):  # A1: nothing active surely dominates it
+        A1[i] = True
+        for j in range(size):
+            if -lead(points, i, j) > b[i] + b[j]:
                 A1[i] = False
-    for i in range(K):  # P1: surely above each of A1 in some objective
+                break
+    for i in range(size):  # P1: surely above each of A1 in some objective
         P1[i] = A1[i]
-        for j in range(K):
+        for j in range(size):
             if P1[i] and A1[j] and j != i and lead(points, i, j) < b[i] + b[j]:
                 P1[i] = False
-    for j in range(K):  # P2: and not needed any more to drop one of the others
-        if standing[j] == ACTIVE and not A1[j]:
-            standing[j] = DROPPED
+    for j in range(size):  # P2: and not needed any more to drop one of the others
+        if not A1[j]:
+            standing[active[j]] = DROPPED
         elif P1[j]:
             needed = False
-            for i in range(K):
+            for i in range(size):
                 if A1[i] and not P1[i] and lead(points, i, j) <= b[i] + b[j]:
                     needed = True
                     break
             if not needed:
-                standing[j] = ACCEPTED
+                standing[active[j]] = ACCEPTED
 
 
 @part
@@ -254,7 +286,7 @@ def _draw_all(stream: Stream, belief: Belief, sigma: float, values: Floats) -> i
     return best
 
 
-@part
+@spliced
 def choose_by_rule(
     model: Model,
     options: Options,
@@ -272,7 +304,8 @@ def choose_by_rule(
         learner.tally[ASKED] += 1
         log_inverse, pending = options.calibration.log_inverse, learner.pending
         if options.sampling == ELIMINATION:
-            eliminate(model, belief, rival, log_inverse)
+            if options.stopping != BY_ELIMINATION:  # which has done so when it judged
+                eliminate(model, belief, rival, log_inverse)
             arm = fewest(belief.N, pending, rival.standing, ACTIVE)
             if arm < 0:  # all is decided, yet another stopping rule goes on
                 arm = fewest(belief.N, pending, rival.standing, DROPPED)
@@ -291,7 +324,7 @@ def choose_by_rule(
     return arm
 
 
-@part
+@spliced
 def judge_by_radii(
     model: Model,
     options: Options,
@@ -302,24 +335,21 @@ def judge_by_radii(
     outcome: Floats,
 ) -> None:
     """Candidate set and stopping rule, without a posterior, for the data as they stand."""
-    if not ready(model.unstructured, belief.N):
-        outcome[STOPPED] = 0.0
-        return
-    log_inverse = options.calibration.log_inverse
-    outcome[THRESHOLD] = float(model.K)
-    if options.stopping == BY_ELIMINATION:
-        if outcome[STOPPED] == 1.0:  # the answer is what was accepted, once and for all
-            return
-        eliminate(model, belief, rival, log_inverse)
-        decided = 0
-        for a in range(model.K):
-            if rival.standing[a] != ACTIVE:
-                decided += 1
-        outcome[EVIDENCE] = float(decided)
-    elect_plainly(model, belief, front, draw.piece)
-    if options.stopping == BY_APE:
-        outcome[EVIDENCE] = float(clear_arms(model, belief, front, log_inverse))
-    stopped = options.stopping >= BY_APE and outcome[EVIDENCE] == outcome[THRESHOLD]
-    outcome[STOPPED] = 1.0 if stopped else 0.0
-    if stopped and options.stopping == BY_ELIMINATION:
-        adopt(rival.standing, front)
+    over = options.stopping == BY_ELIMINATION and outcome[STOPPED] == 1.0
+    if not over and ready(model.unstructured, belief.N):
+        log_inverse = options.calibration.log_inverse
+        elect_plainly(model, belief, front, draw.piece)
+        settled = -1
+        if options.stopping == BY_APE:
+            settled = clear_arms(model, belief, front, log_inverse)
+        elif options.stopping == BY_ELIMINATION:
+            eliminate(model, belief, rival, log_inverse)
+            settled = 0
+            for a in range(model.K):
+                if rival.standing[a] != ACTIVE:
+                    settled += 1
+            if settled == model.K:  # the answer is what was accepted, once and for all
+                adopt(rival.standing, front)
+        outcome[EVIDENCE] = float(settled)
+        outcome[THRESHOLD] = float(model.K)
+        outcome[STOPPED] = 1.0 if settled == model.K else 0.0
