@@ -97,5 +97,7 @@ def challenger_law(
 
 def ascent_step(logs: Floats, steepest: float, gains: Floats, t: int) -> tuple[Floats, float]:
     steepest = max(steepest, float(gains.max()))
+    if steepest == 0:  # theta_hat is on the boundary
+        return logs, steepest
     logs = logs + gains / steepest * np.sqrt(np.log(len(logs)) / (1 + t))
     return logs - logs.max(), steepest
