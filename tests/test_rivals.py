@@ -300,8 +300,8 @@ def test_refused_for_the_problem(rules: dict[str, Any], one: Instance, message: 
         Session(one.problem, **rules)
 
 
-# What others measured of APE (16,581) and Track-and-Stop (17,910, with another tracking); of the
-# elimination our own mean of 200 runs, for its published figures have another threshold.
+# APE and Track-and-Stop: what others measured. Elimination: our own mean of 200 runs, which is
+# a third above what others measured.
 REFERENCE = {"ape": 16581, "elimination": 20855, "track-and-stop": 17910}
 
 
