@@ -10,6 +10,7 @@ import numpy as np
 
 from psips.engine import Engine
 from psips.errors import InputError, check_keys
+from psips.instances import Results
 from psips.kernels.model import Floats
 from psips.measurements import is_frame, read_results, read_values
 from psips.problem import Problem
@@ -71,6 +72,7 @@ class Session:
         weights = None if target is None else _read_target(problem, target)
         options = self.rules.options(problem, weights)
         self.engine = Engine(problem.model, options, draw_key(rng))
+        self._told: list[tuple[int, Floats]] = []
 
     @overload
     def ask(self) -> str: ...
@@ -122,6 +124,7 @@ class Session:
             return
         for index, x in zip(arms.tolist(), self.problem.inward(rows), strict=True):
             self.engine.learn(index, x)
+            self._told.append((index, x))
         self.engine.judge()
 
     @property
@@ -149,6 +152,13 @@ class Session:
         """Number of results told of each arm."""
         counts = self.engine.belief.N.tolist()
         return {arm: int(n) for arm, n in zip(self.problem.arms, counts, strict=True)}
+
+    @property
+    def told(self) -> Results:
+        """Results in their order, since the session began or was restored."""
+        arms = np.array([arm for arm, _ in self._told], np.int64)
+        rows = np.array([x for _, x in self._told]).reshape(-1, self.problem.d)
+        return Results(arms, self.problem.outward(rows))
 
     def status(self) -> Status:
         """Return what is known now: estimates, candidate set and distance to stopping."""

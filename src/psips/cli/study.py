@@ -219,6 +219,7 @@ def status(name: Name, store: StoreUrl = DEFAULT, as_json: Json = False) -> None
             "candidate_set": list(known.candidate_set),
             "pareto_set": list(known.candidate_set) if known.stopped else None,
             "evidence": {key: _finite(value) for key, value in known.evidence.items()},
+            "probability_of_change": _finite(known.probability_of_change),
             "arms": _rows(known.arms),
             "answers": _rows(known.answers),
             "open_tickets": [ticket.to_dict() for ticket in waiting],

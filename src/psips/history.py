@@ -1,0 +1,160 @@
+"""How an experiment came to be where it is: its results in order, looked at now and then."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from psips.engine import Engine
+from psips.errors import InputError
+from psips.kernels.model import Floats, Ints
+from psips.kernels.round import EVIDENCE, LOG_BUDGET, THRESHOLD
+from psips.problem import Problem
+from psips.rules import Rules
+from psips.seeds import Key
+from psips.session import Session
+from psips.study import Study
+from psips.verdicts import verdicts_of
+
+LOOKS = 100  # of a long history this many moments are looked at
+DRAWS = 1024  # posterior draws of one look
+
+
+class History(NamedTuple):
+    """Results in the order in which they were told, as they count now."""
+
+    problem: Problem
+    rules: Rules
+    key: Key
+    arms: Ints  # (N,) positions in ``problem.arms``
+    values: Floats  # (N, d) in the user's orientation
+
+    def looks(self, first: int, most: int = LOOKS) -> Ints:
+        """Return at most ``most`` numbers of results, evenly from ``first`` to the last."""
+        last = len(self.arms)
+        return np.unique(np.linspace(min(first, last), last, most).astype(np.int64))
+
+    @property
+    def known(self) -> int:
+        """Number of results from which on there are estimates; 0 if there are none."""
+        if not self.problem.unstructured:
+            return min(1, len(self.arms))
+        places, first = np.unique(self.arms, return_index=True)
+        return int(first.max()) + 1 if len(places) == self.problem.K else 0
+
+
+class Evidence(NamedTuple):
+    """What a stopping rule compares, look by look.
+
+    ``value`` against ``threshold``. The rules that ask the posterior have the probability of
+    another Pareto set than the candidate set against delta, and ``level``, the probability
+    at which the rule expects to stop; ``glr`` has the likelihood ratio, ``certified`` the
+    number of answers that are settled.
+    """
+
+    rule: str
+    results: Ints
+    value: Floats
+    threshold: Floats
+    level: Floats | None
+
+
+def history_of(source: Session | Study) -> History:
+    """Return the results of a session or study in their order, without the withdrawn ones.
+
+    Examples
+    --------
+    >>> problem = Problem(objectives=["yield"], covariance=[1], arms=["A", "B"])
+    >>> session = Session(problem, rng=1)
+    >>> session.tell("B", 3.0)
+    >>> history_of(session).arms.tolist()
+    [1]
+    """
+    if isinstance(source, Study):
+        state = source.state
+        problem, session = state.problem, state.session
+        counted = [result for result in state.ledger.results if not result.withdrawn]
+        arms = np.array([problem.arm_index(result.arm) for result in counted], np.int64)
+        values = np.array([result.values for result in counted]).reshape(-1, problem.d)
+    elif isinstance(source, Session):
+        problem, session = source.problem, source
+        arms, values = source.told
+        if len(arms) != source.results:
+            raise InputError(
+                f"this session has {source.results} results, but the order of only "
+                f"{len(arms)} is known: a snapshot keeps what they amount to. A study keeps all"
+            )
+    else:
+        raise InputError(f"expected a Session or a Study, got {source!r}")
+    return History(problem, session.rules, session.engine.key, arms, values)
+
+
+def pulls_over_time(history: History, most: int = LOOKS) -> tuple[Ints, Ints]:
+    """Return numbers of results (T,), and how many of each arm were among them (T, K)."""
+    looks = history.looks(0, most)
+    order = np.argsort(history.arms, kind="stable")
+    ends = np.cumsum(np.bincount(history.arms, minlength=history.problem.K))
+    of_each = np.split(order, ends[:-1])
+    return looks, np.stack([np.searchsorted(places, looks) for places in of_each], axis=1)
+
+
+def evidence_over_time(history: History, most: int = LOOKS) -> Evidence:
+    """Judge the first results of a history as the stopping rule in use does.
+
+    Each look takes the results as if they had been told together.
+    """
+    rules, rule = history.rules, history.rules.stopping
+    if not history.known:
+        nothing = np.zeros(0)
+        return Evidence(rule, np.zeros(0, np.int64), nothing, nothing, None)
+    looks = history.looks(history.known, most)
+    rows = [_evidence(history, engine) for engine in _replay(history, looks)]
+    value, threshold, level = np.array(rows).T
+    return Evidence(rule, looks, value, threshold, level if rule == "posterior" else None)
+
+
+def _evidence(history: History, engine: Engine) -> tuple[float, float, float]:
+    rules = history.rules
+    if rules.stopping == "glr":
+        return float(engine.outcome[EVIDENCE]), float(engine.outcome[THRESHOLD]), math.nan
+    if rules.stopping == "certified":
+        found = verdicts_of(history.problem, engine)
+        return sum(one.verdict != "open" for one in found), history.problem.n, math.nan
+    *_, log_change, _ = engine.probabilities(DRAWS)
+    return math.exp(log_change), rules.delta, math.exp(-engine.outcome[LOG_BUDGET])
+
+
+def _replay(history: History, looks: Ints) -> Iterator[Engine]:
+    """Yield a run that knows the first results, judged, for each number of them."""
+    problem = history.problem
+    model = problem.model
+    # How arms were chosen does not matter here, nor how draws are made: their law is the same.
+    rules = replace(history.rules, sampling="uniform", draws="first-hit", eta=1.0)
+    options = rules.options(problem)
+    x = problem.inward(history.values)
+    N, B = np.zeros(model.K), np.zeros((model.h, model.d))
+    done = 0
+    for look in looks.tolist():
+        arms, rows = history.arms[done:look], x[done:look]
+        N += np.bincount(arms, minlength=model.K)
+        if model.unstructured:
+            np.add.at(B, arms, rows)
+        else:
+            B += model.A[arms].T @ rows
+        done = look
+        engine = Engine(model, options, history.key)
+        belief = engine.belief
+        belief.N[:], belief.B[:], belief.tally[0] = N, B, look
+        if model.unstructured:
+            belief.theta[:] = B / N[:, None]
+        else:
+            V = model.xi * np.eye(model.h) + model.A.T @ (N[:, None] * model.A)
+            belief.V[:] = V
+            belief.F[:] = np.linalg.inv(np.linalg.cholesky(V)).T  # F F^T = V^-1
+            belief.theta[:] = belief.F @ (belief.F.T @ B)
+        engine.judge()
+        yield engine
