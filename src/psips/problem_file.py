@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -21,7 +21,8 @@ from psips.problem import Ball, Box, Problem
 
 KEYS = (
     *("name", "objectives", "covariance", "arms", "answers", "parameter_set"),
-    *("regularization", "noise", "truth", "theta", "results", "delta", "seed", "rules"),
+    *("regularization", "noise", "truth", "theta", "results", "guess"),
+    *("delta", "seed", "rules"),
 )
 OBJECTIVE_KEYS = ("name", "direction", "variance")
 SET_KEYS = ("ball", "low", "high")
@@ -32,6 +33,14 @@ RULE_KEYS = (
 )
 
 T = TypeVar("T")
+
+
+class Guess(NamedTuple):
+    """What somebody expects, before anything is measured: every number between two ends."""
+
+    of_arms: bool  # rows are the means of the arms, not rows of theta
+    low: Floats  # (K, d) or (h, d)
+    high: Floats  # of the same shape
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +56,8 @@ class ProblemFile:
     noise : "gaussian" or "bernoulli"
     results : Results or None
         The raw results to draw measurements from, if the file has them.
+    guess : Guess or None
+        The means that are expected, for planning.
     delta, seed : float or None, int or None
     rules : dict
         The table ``[rules]``: choices by name, whose values are checked where they are used.
@@ -57,6 +68,7 @@ class ProblemFile:
     theta: Floats | None
     noise: str
     results: Results | None
+    guess: Guess | None
     delta: float | None
     seed: int | None
     rules: dict[str, Any]
@@ -150,7 +162,8 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
         raise InputError(f"seed must be at least 0, got {seed}")
     rules = _optional(data, "rules", dict) or {}
     check_keys("key of [rules]", rules, RULE_KEYS)
-    return ProblemFile(path, problem, theta, noise, results, delta, seed, rules)
+    guess = _guess(path, data, problem)
+    return ProblemFile(path, problem, theta, noise, results, guess, delta, seed, rules)
 
 
 def _objectives(data: Mapping[str, Any]) -> tuple[dict[str, str], Any]:
@@ -215,34 +228,76 @@ def _theta(path: Path, data: Mapping[str, Any], problem: Problem) -> Floats | No
     if other in data:
         setting = "without" if problem.unstructured else "with"
         raise InputError(f"arms {setting} features have their truth in {key!r}, not {other!r}")
-    given = data.get(key)
-    if given is None:
+    if key not in data:
         return None
     rows = problem.arms if problem.unstructured else problem.feature_names
+    theta = np.empty((len(rows), problem.d))
+    for i, values in enumerate(_cells_by_row(path, data, key, rows, problem)):
+        for c, value in enumerate(values):
+            if not _is_finite(value):
+                raise InputError(
+                    f"{key!r} of {rows[i]!r} must be finite numbers, got {value!r}"
+                )
+            theta[i, c] = value
+    return theta
+
+
+def _guess(path: Path, data: Mapping[str, Any], problem: Problem) -> Guess | None:
+    """Read a guess: of the arms, or with features of theta, numbers or pairs of them."""
+    key = "guess"
+    if key not in data:
+        return None
+    given = _by_row(path, data, key)
+    of_arms = problem.unstructured or not set(given) <= set(problem.feature_names)
+    rows = problem.arms if of_arms else problem.feature_names
+    ends = np.empty((2, len(rows), problem.d))
+    for i, values in enumerate(_cells_by_row(path, data, key, rows, problem)):
+        for c, value in enumerate(values):
+            pair = value if isinstance(value, list) else [value, value]
+            if len(pair) != 2 or not all(map(_is_finite, pair)) or pair[0] > pair[1]:
+                raise InputError(
+                    f"the guess of {rows[i]!r} in {problem.objectives[c]!r} must be a finite "
+                    f"number or a range [low, high], got {value!r}"
+                )
+            ends[:, i, c] = pair
+    return Guess(of_arms, ends[0], ends[1])
+
+
+def _by_row(path: Path, data: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Return a table of the file, or the CSV file it names, by row."""
+    given = data[key]
     if isinstance(given, str):
         table = read_csv(path.parent / given)
-        named: dict[str, Any] = {
+        return {
             name: dict(zip(table.columns, row, strict=True))
             for name, row in zip(table.names, table.rows.tolist(), strict=True)
         }
-    elif isinstance(given, dict):
-        named = given
-    else:
+    if not isinstance(given, dict):
         raise InputError(f"{key!r} must be a CSV file or a table, got {given!r}")
+    return given
+
+
+def _cells_by_row(
+    path: Path, data: Mapping[str, Any], key: str, rows: tuple[str, ...], problem: Problem
+) -> list[list[Any]]:
+    """Return the d cells of each row, in the problem's order."""
+    named = _by_row(path, data, key)
     _exactly(f"row of {key!r}", named, rows)
-    theta = np.empty((len(rows), problem.d))
-    for i, name in enumerate(rows):
+    found = []
+    for name in rows:
         values = named[name]
         if isinstance(values, dict):
             _exactly(f"objective in {key!r}", values, problem.objectives)
             values = [values[objective] for objective in problem.objectives]
         if not isinstance(values, list) or len(values) != problem.d:
             raise InputError(f"{key!r} of {name!r} must be {problem.d} numbers, got {values!r}")
-        for c, value in enumerate(values):
-            if not isinstance(value, int | float) or not math.isfinite(value):
-                raise InputError(f"{key!r} of {name!r} must be finite numbers, got {value!r}")
-            theta[i, c] = value
-    return theta
+        found.append(values)
+    return found
+
+
+def _is_finite(value: object) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and math.isfinite(value)  # type: ignore[arg-type]
 
 
 def _results(path: Path, data: Mapping[str, Any], problem: Problem) -> Results | None:

@@ -1,0 +1,176 @@
+"""``psips plan``: before anything is measured, what an experiment would take."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from psips.cli.screen import number, output, progress_bar, progress_line
+
+if TYPE_CHECKING:
+    from psips.planning import Plan
+
+SHOWN = 20  # arms listed before the least sampled are left out
+
+
+def plan(
+    file: Annotated[Path, typer.Argument(help="Problem file (TOML) with a table [guess].")],
+    runs: Annotated[int, typer.Option(help="Simulated experiments for each delta.")] = 200,
+    delta: Annotated[
+        list[float] | None,
+        typer.Option(help="Compare with this delta (repeat).  [default: 0.2, 0.1, 0.05, 0.01]"),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Of the random numbers; that of the file, or 0.")
+    ] = None,
+    max_samples: Annotated[
+        int, typer.Option(help="Samples at which a simulated experiment is given up.")
+    ] = 100_000,
+    jobs: Annotated[int, typer.Option(help="Runs at a time; -1 for all cores.")] = 1,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw it: a file .png, .svg or .pdf.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Say how many samples to expect, of which arms, and which near-ties cost most."""
+    from psips.errors import InputError, unknown
+    from psips.problem_file import read_problem_file
+
+    design = read_problem_file(file)
+    if plot is not None:
+        if not plot.parent.is_dir():
+            raise InputError(f"--plot {str(plot)!r}: there is no folder {str(plot.parent)!r}")
+        kinds = (".png", ".svg", ".pdf")
+        if plot.suffix not in kinds:
+            raise unknown("kind of plot", plot.suffix, kinds)
+    for one in delta or ():
+        if not 0 < one < 1:
+            raise InputError(f"--delta must lie strictly between 0 and 1, got {one:g}")
+    with progress_line("loading (the first time, compiling takes about a minute)"):
+        from psips import planning
+
+        chosen = planning.rules_of(design)
+        deltas = planning.DELTAS if delta is None else tuple(dict.fromkeys(delta))
+        planning.Expectation(design)  # complains about a missing guess
+    total = runs * len({chosen.delta, *deltas})
+    with progress_bar("simulating", total) as line:
+        found = planning.plan(
+            design,
+            deltas=deltas,
+            runs=runs,
+            seed=(design.seed or 0) if seed is None else seed,
+            jobs=jobs,
+            cap=max_samples,
+            progress=lambda: line("simulating"),
+        )
+    if plot is not None:
+        _draw(found, plot)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
+    else:
+        _show(found, design.problem.name)
+
+
+def _draw(found: Plan, path: Path) -> None:
+    from psips import plots
+    from psips.errors import InputError
+
+    figure = plots.plan(found)
+    try:
+        figure.savefig(path, dpi=150)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _show(found: Plan, name: str) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = output()
+    centre = found.complexity
+    console.print(f"[bold]{escape(name)}[/bold], if the guess is right")
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_row("Pareto set", escape(", ".join(centre.pareto_set)))
+    table.add_row("T*", f"{centre.t_star:,.4g}")
+    if found.t_star_range is not None:
+        low, high = found.t_star_range
+        table.add_row("T* within the ranges", f"{low:,.4g} to {high:,.4g}")
+    if found.misfit > 0:
+        table.add_row(
+            "linear model", f"misses the guess by up to {found.misfit:.2g} sd of a measurement"
+        )
+    console.print(table)
+    console.print()
+    _forecasts(found)
+    console.print()
+    for tie in found.ties[:3]:
+        if tie.saves >= 0.05:
+            first, second = (escape(answer) for answer in tie.answers)
+            console.print(
+                f"Separating {first} from {second} costs {tie.saves:.0%} of the samples."
+            )
+    table = Table(box=None, pad_edge=False)
+    table.add_column("near-tie")
+    table.add_column("saves", justify="right")
+    table.add_column("alone", justify="right")
+    for tie in found.ties:
+        table.add_row(escape(" / ".join(tie.answers)), f"{tie.saves:.0%}", f"{tie.alone:.0%}")
+    console.print(table)
+    console.print(
+        "saves: by how much T* falls without one of the two (the one whose absence helps "
+        "more); alone: T* of telling just the two apart, as a share of the whole",
+        style="dim",
+    )
+    console.print()
+    table = Table(box=None, pad_edge=False)
+    table.add_column("arm")
+    for title in ("mean samples", "best share"):
+        table.add_column(title, justify="right")
+    by_pulls = sorted(found.mean_pulls.items(), key=lambda item: -item[1])
+    for arm, mean in by_pulls[:SHOWN]:
+        table.add_row(escape(arm), number(mean), f"{centre.weights[arm]:.1%}")
+    console.print(table)
+    if len(by_pulls) > SHOWN:
+        console.print(f"and {len(by_pulls) - SHOWN} more arms", style="dim")
+
+
+def _forecasts(found: Plan) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    titles = (
+        "delta",
+        "at least",
+        "5%",
+        "median",
+        "95%",
+        "wrong sets",
+        "chance (95%)",
+        "gave up",
+    )
+    for title in titles:
+        table.add_column(title, justify="right")
+    for one in found.forecasts:
+        low, high = one.error_interval
+        cells = [
+            number(q) if math.isfinite(q) else f">{number(found.cap)}" for q in one.quantiles
+        ]
+        table.add_row(
+            f"{one.delta:g}",
+            number(one.lower_bound),
+            *(cells[0], cells[2], cells[4]),
+            f"{one.errors} of {one.stopped}",
+            f"{low:.3f} to {high:.3f}",
+            str(one.runs - one.stopped) if one.stopped < one.runs else "",
+        )
+    console = output()
+    console.print(table)
+    console.print(
+        "at least: lower bound T* kl(delta, 1 - delta) of the mean; 5%, median, 95%: samples "
+        "that so many of the simulated runs need; the first line is the delta of the file",
+        style="dim",
+    )
