@@ -107,7 +107,7 @@ def evidence_over_time(history: History, most: int = LOOKS) -> Evidence:
 
     Each look takes the results as if they had been told together.
     """
-    rules, rule = history.rules, history.rules.stopping
+    rule = history.rules.stopping
     if not history.known:
         nothing = np.zeros(0)
         return Evidence(rule, np.zeros(0, np.int64), nothing, nothing, None)

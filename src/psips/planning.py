@@ -1,11 +1,9 @@
 """Before anything is measured: how many samples a guess of the means would take.
 
-The cost of a near-tie is defined by the characteristic time T* (see `psips.geometry`):
-
-* ``saves``: by which share T* falls if one of the two answers were left out, the one whose
-  absence helps more;
-* ``alone``: T* of telling only these two apart, as a share of T*. It may exceed 1 for an
-  answer that several others dominate, which need not be told from each of them.
+The cost of a near-tie is defined by the characteristic time T* (see `psips.geometry`): T* of
+telling only these two answers apart, everything else being known, as a share of T*. Shares do
+not add up to 1, for a sample may serve several comparisons; an answer that several others
+dominate need not be told from each of them, and the one that dominates it most counts.
 """
 
 from __future__ import annotations
@@ -37,10 +35,15 @@ TRUTHS = 20  # truths drawn from the ranges whose T* is computed
 
 
 class NearTie(NamedTuple):
-    """Two answers that are hard to tell apart, and what they cost; see the module."""
+    """Two answers that are hard to tell apart.
+
+    ``share`` is the cost as the module defines it. ``saves`` is the share by which T* falls
+    if ``without`` were left out: the one of the two whose absence helps more.
+    """
 
     answers: tuple[str, str]
-    alone: float
+    share: float
+    without: str
     saves: float
 
 
@@ -132,10 +135,7 @@ class Plan:
             "misfit": self.misfit,
             "forecasts": [one.to_dict() for one in self.forecasts],
             "mean_pulls": self.mean_pulls,
-            "near_ties": [
-                {"answers": list(tie.answers), "alone": tie.alone, "saves": tie.saves}
-                for tie in self.ties
-            ],
+            "near_ties": [{**tie._asdict(), "answers": list(tie.answers)} for tie in self.ties],
             "settings": self.settings,
         }
 
@@ -185,7 +185,7 @@ class Expectation:
     def _instance(self, rows: Floats) -> Instance:
         A, file = self.problem.features, self.file
         if A is not None and self.guess.of_arms:
-            rows = np.linalg.lstsq(A, rows, rcond=None)[0]
+            rows = np.asarray(np.linalg.lstsq(A, rows, rcond=None)[0], np.float64)
         results = file.results if file.guess is None else None
         return Instance(self.problem.name, self.problem, rows, file.noise, results)
 
@@ -240,7 +240,7 @@ def plan(
         each = _simulate(
             expected, replace(chosen, delta=delta), runs, seed, jobs, cap, progress
         )
-        forecasts.append(_forecast(delta, found, [(run, right) for run, right in each]))
+        forecasts.append(_forecast(delta, found, each))
         if not mean_pulls:
             for arm in file.problem.arms:
                 mean_pulls[arm] = sum(run.pulls[arm] for run, _ in each) / runs
@@ -279,17 +279,19 @@ def near_ties(truth: Instance, t_star: float, most: int = TIES) -> tuple[NearTie
     >>> problem = Problem(objectives=["yield"], covariance=[1.0], arms=["A", "B", "C"])
     >>> truth = Instance("", problem, np.array([[3.0], [2.8], [0.0]]))
     >>> tie, _ = near_ties(truth, complexity(problem, truth.theta).t_star)
-    >>> tie.answers, round(tie.alone, 2), round(tie.saves, 2)
-    (('B', 'A'), 0.99, 1.0)
+    >>> tie.answers, round(tie.share, 2), tie.without, round(tie.saves, 2)
+    (('B', 'A'), 1.0, 'B', 1.0)
     """
+    names = truth.problem.answers
+    everyone = set(range(truth.problem.n))
     ties = []
-    for i, j in _closest_pairs(truth, most):
-        alone = _t_star(truth, {i, j}) / t_star
-        rest = [_t_star(truth, set(range(truth.problem.n)) - {one}) for one in (i, j)]
-        saves = max(0.0, 1.0 - min(rest) / t_star)
-        names = truth.problem.answers[i], truth.problem.answers[j]
-        ties.append(NearTie(names, alone, saves))
-    return tuple(sorted(ties, key=lambda tie: (-round(tie.saves, 3), -tie.alone)))
+    for pair in _closest_pairs(truth, most):
+        share = min(1.0, _t_star(truth, set(pair)) / t_star)
+        rest, left_out = min((_t_star(truth, everyone - {one}), one) for one in pair)
+        saves = max(0.0, 1.0 - rest / t_star)
+        i, j = pair
+        ties.append(NearTie((names[i], names[j]), share, names[left_out], saves))
+    return tuple(sorted(ties, key=lambda tie: -tie.share))
 
 
 def _closest_pairs(truth: Instance, most: int) -> list[tuple[int, int]]:

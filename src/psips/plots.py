@@ -15,6 +15,7 @@ import numpy as np
 from psips.errors import InputError
 from psips.history import evidence_over_time, history_of, pulls_over_time
 from psips.kernels.model import Floats
+from psips.labels import write_names
 from psips.session import Session
 from psips.study import Study
 
@@ -169,6 +170,8 @@ def evidence(source: Session | Study, ax: Axes | None = None) -> Axes:
 
 def samples(plan: Plan, ax: Axes | None = None) -> Axes:
     """Draw the simulated number of samples of a plan, for each delta, with the lower bound."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     ax = _axes((7.2, 4.2)) if ax is None else ax
     rows = sorted(plan.forecasts, key=lambda one: -one.delta)
     for place, one in enumerate(rows):
@@ -177,17 +180,16 @@ def samples(plan: Plan, ax: Axes | None = None) -> Axes:
         ax.plot([first, third], [place, place], color=BLUE, linewidth=7, alpha=0.5, zorder=2)
         ax.plot(middle, place, "o", color=BLUE, zorder=3)
         ax.plot(one.lower_bound, place, "|", color=VERMILION, markersize=16, markeredgewidth=2)
-    handles = [
-        ax.plot([], [], "o", color=BLUE, label="median")[0],
-        ax.plot([], [], color=BLUE, linewidth=7, alpha=0.5, label="half of the runs")[0],
-        ax.plot([], [], color=BLUE, linewidth=1.2, label="90% of the runs")[0],
-        ax.plot([], [], "|", color=VERMILION, markersize=14, label="lower bound of the mean")[
-            0
-        ],
-    ]
-    ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
+    ax.plot([], [], "o", color=BLUE, label="median")
+    ax.plot([], [], color=BLUE, linewidth=7, alpha=0.5, label="half of the runs")
+    ax.plot([], [], color=BLUE, linewidth=1.2, label="90% of the runs")
+    ax.plot([], [], "|", color=VERMILION, markersize=14, label="lower bound of the mean")
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, frameon=False)
     ax.set_yticks(range(len(rows)), [f"delta {one.delta:g}" for one in rows])
     ax.set(xlabel="samples", xscale="log", ylim=(len(rows) - 0.5, -0.5))
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.xaxis.set_major_formatter("{x:,.0f}")
+    ax.xaxis.set_minor_formatter(NullFormatter())
     return _clean(ax)
 
 
@@ -205,7 +207,7 @@ def plan(found: Plan) -> Figure:
     """Draw `samples` and `allocation` beside each other, as one figure."""
     arms = min(20, len(found.mean_pulls))
     figure = _figure((12.5, max(3.6, 1.4 + 0.26 * arms)))
-    samples(found, figure.add_subplot(1, 2, 1)).legend_.set_bbox_to_anchor((0.0, -0.14))
+    samples(found, figure.add_subplot(1, 2, 1))
     allocation(found, figure.add_subplot(1, 2, 2))
     return figure
 
@@ -286,11 +288,11 @@ def _plane(ax: Axes, problem: Problem, known: Status, x: int, y: int) -> None:
     ax.set(xlabel=_title(problem, x), ylabel=_title(problem, y))
     _clean(ax)
     few = len(xs) <= LABELLED
-    shown = [i for i in np.flatnonzero(np.isfinite(xs)) if few or marks[i] != 3]
+    shown = [i for i in np.flatnonzero(np.isfinite(xs)).tolist() if few or marks[i] != 3]
     if not few and len(shown) > LABELLED:
         shown = [i for i in shown if marks[i] < 2]
     shown.sort(key=lambda i: marks[i])
-    _label(ax, problem.answers, xs, ys, shown)
+    write_names(ax, problem.answers, xs, ys, shown)
 
 
 def _staircase(ax: Axes, problem: Problem, xs: Floats, ys: Floats, inside: Any) -> None:
@@ -381,59 +383,6 @@ def _legend(ax: Axes, known: Status) -> None:
 def _title(problem: Problem, c: int) -> str:
     better = "more" if problem.directions[c] == "max" else "less"
     return f"{problem.objectives[c]} ({better} is better)"
-
-
-def _label(ax: Axes, names: Sequence[str], xs: Floats, ys: Floats, shown: list[int]) -> None:
-    """Write names beside their points, where they cover the least of what is there already."""
-    ax.figure.draw_without_rendering()  # type: ignore[union-attr]  # settles the scales
-    points = ax.transData.transform(np.column_stack([xs, ys])[np.isfinite(xs)])
-    taken = [(px - 6, py - 6, px + 6, py + 6) for px, py in points]
-    frame = ax.get_window_extent()
-    spots = [(7, 0), (-7, 0), (0, 7), (0, -7), (6, 6), (-6, 6), (6, -6), (-6, -6)]
-    spots += [(dx, dy) for dy in (16, -16, 26, -26, 38, -38) for dx in (0, 14, -14, 28, -28)]
-    for i in shown:
-        best, least = None, np.inf
-        for dx, dy in spots:
-            text = ax.annotate(
-                names[i].replace("$", r"\$"),
-                (xs[i], ys[i]),
-                (dx, dy),
-                textcoords="offset points",
-                fontsize=8,
-                ha="left" if dx > 0 else "right" if dx < 0 else "center",
-                va="bottom" if dy > 0 else "top" if dy < 0 else "center",
-                arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.5}
-                if abs(dy) > 10
-                else None,
-            )
-            box = text.get_window_extent().extents if abs(dy) <= 10 else _text_box(text)
-            outside = (
-                box[0] < frame.x0 or box[2] > frame.x1 or box[1] < frame.y0 or box[3] > frame.y1
-            )
-            covered = sum(_overlap(box, other) for other in taken) + (1e4 if outside else 0)
-            if covered < least - 1e-9:
-                if best is not None:
-                    best[0].remove()
-                best, least = (text, box), covered
-            else:
-                text.remove()
-            if least == 0:
-                break
-        if best is not None:
-            taken.append(tuple(best[1]))
-
-
-def _text_box(text: Any) -> Any:
-    """Return the extent of an annotation without its line."""
-    from matplotlib.text import Text
-
-    return Text.get_window_extent(text).extents
-
-
-def _overlap(a: Any, b: Any) -> float:
-    wide = min(a[2], b[2]) - max(a[0], b[0])
-    high = min(a[3], b[3]) - max(a[1], b[1])
-    return float(max(wide, 0.0) * max(high, 0.0))
 
 
 def _figure(size: tuple[float, float]) -> Figure:

@@ -70,7 +70,7 @@ def report(study: Study, clock: Callable[[], datetime] = now) -> str:
         _design(state),
         _measured(state, known, at),
         _front(study, known),
-        _verdicts(state.problem, known),
+        _verdicts(known),
         _course(study),
         _changes(state, events),
         _log(study, state),
@@ -79,9 +79,8 @@ def report(study: Study, clock: Callable[[], datetime] = now) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(study.name)}: report</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
-        + "\n".join(part for part in parts if part)
-        + "\n</body>\n</html>\n"
+        f"<title>{escape(study.name)}: report</title>\n<style>{STYLE}</style>\n"
+        "</head>\n<body>\n" + "\n".join(part for part in parts if part) + "\n</body>\n</html>\n"
     )
 
 
@@ -98,8 +97,8 @@ def promise(rules: Rules) -> str:
         return "None: the rule 'never' does not stop, so the study claims nothing of the set."
     if name == "bayes":
         return (
-            f"Bayesian: at the stop, the posterior probability of another set is at most {delta}, "
-            "with the prior that psips uses. This bounds no rate of error."
+            "Bayesian: at the stop, the posterior probability of another set is at most "
+            f"{delta}, with the prior that psips uses. This bounds no rate of error."
         )
     if name == "certified" or rules.calibration == "proven":
         return (
@@ -129,8 +128,8 @@ def _answer(state: State, known: Status) -> str:
     else:
         share = known.evidence["fraction"] or 0.0
         text = (
-            f"Open after {count}: <strong>nothing is claimed yet</strong>. Candidate set, which "
-            f"may change: {found}. Probability of another set, given the data: "
+            f"Open after {count}: <strong>nothing is claimed yet</strong>. Candidate set, "
+            f"which may change: {found}. Probability of another set, given the data: "
             f"{known.probability_of_change:.2g}; {share:.0%} of the way to the stop."
         )
     return f'<p class="answer warning">{text}{closed}</p>'
@@ -229,15 +228,15 @@ def _front(study: Study, known: Status) -> str:
     region = "interval" if study.problem.d == 1 else "ellipse"
     caption = (
         f"Estimated means. The {region} of an answer holds its true mean with posterior "
-        "probability 0.95. The candidate set is filled; answers proven to be Pareto-optimal are "
-        "diamonds, those proven not to be are grey crosses."
+        "probability 0.95. The candidate set is filled; answers proven to be Pareto-optimal "
+        "are diamonds, those proven not to be are grey crosses."
     )
     if study.problem.d == 2:
         caption += " What lies behind the line is dominated by the candidate set."
     return f"<h2>The front</h2>\n{_figure(drawn[0].figure, caption)}"
 
 
-def _verdicts(problem: Problem, known: Status) -> str:
+def _verdicts(known: Status) -> str:
     head = ["answer", "candidate", "probability of being optimal", "verdict", "reason"]
     rows = []
     for answer, row in known.answers.iterrows():

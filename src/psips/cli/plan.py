@@ -107,22 +107,24 @@ def _show(found: Plan, name: str) -> None:
     console.print()
     _forecasts(found)
     console.print()
-    for tie in found.ties[:3]:
-        if tie.saves >= 0.05:
+    for tie in found.ties:
+        if tie.share >= 0.5:
             first, second = (escape(answer) for answer in tie.answers)
             console.print(
-                f"Separating {first} from {second} costs {tie.saves:.0%} of the samples."
+                f"Separating {first} from {second} costs {tie.share:.0%} of the samples."
             )
     table = Table(box=None, pad_edge=False)
     table.add_column("near-tie")
+    table.add_column("cost", justify="right")
+    table.add_column("to leave out", justify="left")
     table.add_column("saves", justify="right")
-    table.add_column("alone", justify="right")
     for tie in found.ties:
-        table.add_row(escape(" / ".join(tie.answers)), f"{tie.saves:.0%}", f"{tie.alone:.0%}")
+        pair, out = escape(" / ".join(tie.answers)), escape(tie.without)
+        table.add_row(pair, f"{tie.share:.0%}", out, f"{tie.saves:.0%}")
     console.print(table)
     console.print(
-        "saves: by how much T* falls without one of the two (the one whose absence helps "
-        "more); alone: T* of telling just the two apart, as a share of the whole",
+        "cost: T* of telling just these two apart, as a share of T* (shares need not add up: a "
+        "sample serves several comparisons); saves: by how much T* falls without that one",
         style="dim",
     )
     console.print()

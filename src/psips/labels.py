@@ -1,0 +1,68 @@
+"""Names beside points, placed so that they cover as little as possible."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psips.kernels.model import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def write_names(
+    ax: Axes, names: Sequence[str], xs: Floats, ys: Floats, shown: list[int]
+) -> None:
+    """Write names beside their points, where they cover the least of what is there already."""
+    ax.figure.draw_without_rendering()  # type: ignore[union-attr]  # settles the scales
+    points = ax.transData.transform(np.column_stack([xs, ys])[np.isfinite(xs)])
+    taken = [(px - 6, py - 6, px + 6, py + 6) for px, py in points]
+    frame = ax.get_window_extent()
+    spots = [(7, 0), (-7, 0), (0, 7), (0, -7), (6, 6), (-6, 6), (6, -6), (-6, -6)]
+    spots += [(dx, dy) for dy in (16, -16, 26, -26, 38, -38) for dx in (0, 14, -14, 28, -28)]
+    for i in shown:
+        best, least = None, np.inf
+        for dx, dy in spots:
+            text = ax.annotate(
+                names[i].replace("$", r"\$"),
+                (xs[i], ys[i]),
+                (dx, dy),
+                textcoords="offset points",
+                fontsize=8,
+                ha="left" if dx > 0 else "right" if dx < 0 else "center",
+                va="bottom" if dy > 0 else "top" if dy < 0 else "center",
+                arrowprops={"arrowstyle": "-", "color": "#999999", "linewidth": 0.5}
+                if abs(dy) > 10
+                else None,
+            )
+            box = text.get_window_extent().extents if abs(dy) <= 10 else _text_box(text)
+            outside = (
+                box[0] < frame.x0 or box[2] > frame.x1 or box[1] < frame.y0 or box[3] > frame.y1
+            )
+            covered = sum(_overlap(box, other) for other in taken) + (1e4 if outside else 0)
+            if covered < least - 1e-9:
+                if best is not None:
+                    best[0].remove()
+                best, least = (text, box), covered
+            else:
+                text.remove()
+            if least == 0:
+                break
+        if best is not None:
+            taken.append(tuple(best[1]))
+
+
+def _text_box(text: Any) -> Any:
+    """Return the extent of an annotation without its line."""
+    from matplotlib.text import Text
+
+    return Text.get_window_extent(text).extents
+
+
+def _overlap(a: Any, b: Any) -> float:
+    wide = min(a[2], b[2]) - max(a[0], b[0])
+    high = min(a[3], b[3]) - max(a[1], b[1])
+    return float(max(wide, 0.0) * max(high, 0.0))
