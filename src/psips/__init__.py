@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from psips import environments, instances
+    from psips import environments, instances, plots
     from psips.errors import InputError
     from psips.geometry import complexity
     from psips.instances import Instance, instance, load
@@ -34,6 +34,7 @@ __all__ = [
     "instance",
     "instances",
     "load",
+    "plots",
     "simulate",
     "simulate_many",
 ]
@@ -59,7 +60,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("environments", "instances"):  # modules
+    if name in ("environments", "instances", "plots"):  # modules
         return import_module(f"psips.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'psips' has no attribute {name!r}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from psips.errors import InputError
+from psips.errors import InputError, check_keys
 from psips.history import evidence_over_time, history_of, pulls_over_time
 from psips.kernels.model import Floats
 from psips.labels import write_names
@@ -104,9 +104,8 @@ def fronts(
     for place, pair in enumerate(pairs, start=1):
         ax = figure.add_subplot(rows, columns, place)
         drawn.append(front(source, ax, pair, legend=False, status=known))
-    marks = _used(known)
     figure.legend(
-        handles=[_handle(mark) for mark in marks],
+        handles=[_handle(mark) for mark in _used(known)],
         loc="outside lower center",
         ncols=2 if columns == 1 else 4,
         frameon=False,
@@ -220,11 +219,7 @@ def _problem(source: Session | Study) -> Problem:
 
 def _pair(problem: Problem, objectives: Sequence[str] | None) -> tuple[int, int]:
     names = problem.objectives[:2] if objectives is None else tuple(objectives)
-    for name in names:
-        if name not in problem.objectives:
-            from psips.errors import unknown
-
-            raise unknown("objective", name, problem.objectives)
+    check_keys("objective", names, problem.objectives)
     if len(names) != 2 or names[0] == names[1]:
         raise InputError(f"a front is drawn in two different objectives, got {list(names)}")
     return problem.objectives.index(names[0]), problem.objectives.index(names[1])
@@ -316,7 +311,7 @@ def _staircase(ax: Axes, problem: Problem, xs: Floats, ys: Floats, inside: Any) 
 
 def _intervals(ax: Axes, problem: Problem, known: Status) -> None:
     means, ses = _estimates(problem, known, 0)
-    order = np.argsort(-problem.signs[0] * np.where(np.isfinite(means), means, -np.inf))
+    order = np.argsort(-problem.signs[0] * means)  # what is not known comes last
     marks = _marks(known)
     for place, i in enumerate(order):
         if np.isfinite(means[i]):

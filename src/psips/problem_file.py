@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 class Guess(NamedTuple):
-    """What somebody expects, before anything is measured: every number between two ends."""
+    """What is expected before anything is measured: every number lies between two ends."""
 
     of_arms: bool  # rows are the means of the arms, not rows of theta
     low: Floats  # (K, d) or (h, d)
@@ -232,7 +232,7 @@ def _theta(path: Path, data: Mapping[str, Any], problem: Problem) -> Floats | No
         return None
     rows = problem.arms if problem.unstructured else problem.feature_names
     theta = np.empty((len(rows), problem.d))
-    for i, values in enumerate(_cells_by_row(path, data, key, rows, problem)):
+    for i, values in enumerate(_cells_by_row(_by_row(path, data, key), key, rows, problem)):
         for c, value in enumerate(values):
             if not _is_finite(value):
                 raise InputError(
@@ -244,14 +244,13 @@ def _theta(path: Path, data: Mapping[str, Any], problem: Problem) -> Floats | No
 
 def _guess(path: Path, data: Mapping[str, Any], problem: Problem) -> Guess | None:
     """Read a guess: of the arms, or with features of theta, numbers or pairs of them."""
-    key = "guess"
-    if key not in data:
+    if "guess" not in data:
         return None
-    given = _by_row(path, data, key)
+    given = _by_row(path, data, "guess")
     of_arms = problem.unstructured or not set(given) <= set(problem.feature_names)
     rows = problem.arms if of_arms else problem.feature_names
     ends = np.empty((2, len(rows), problem.d))
-    for i, values in enumerate(_cells_by_row(path, data, key, rows, problem)):
+    for i, values in enumerate(_cells_by_row(given, "guess", rows, problem)):
         for c, value in enumerate(values):
             pair = value if isinstance(value, list) else [value, value]
             if len(pair) != 2 or not all(map(_is_finite, pair)) or pair[0] > pair[1]:
@@ -278,10 +277,9 @@ def _by_row(path: Path, data: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 
 def _cells_by_row(
-    path: Path, data: Mapping[str, Any], key: str, rows: tuple[str, ...], problem: Problem
+    named: dict[str, Any], key: str, rows: tuple[str, ...], problem: Problem
 ) -> list[list[Any]]:
     """Return the d cells of each row, in the problem's order."""
-    named = _by_row(path, data, key)
     _exactly(f"row of {key!r}", named, rows)
     found = []
     for name in rows:
@@ -296,8 +294,7 @@ def _cells_by_row(
 
 
 def _is_finite(value: object) -> bool:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and math.isfinite(value)  # type: ignore[arg-type]
+    return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
 
 
 def _results(path: Path, data: Mapping[str, Any], problem: Problem) -> Results | None:

@@ -51,7 +51,7 @@ code { font-size: 0.85em; overflow-wrap: anywhere; }
 
 
 def report(study: Study, clock: Callable[[], datetime] = now) -> str:
-    """Return the report as HTML, with nothing outside it; only the time of writing varies.
+    """Return the report as HTML that needs nothing else; only the time of writing varies.
 
     Parameters
     ----------
@@ -195,12 +195,8 @@ def _measured(state: State, known: Status, at: str) -> str:
     tickets = Counter(ticket.state(at) for ticket in ledger.tickets)
     withdrawn = sum(result.withdrawn for result in ledger.results)
     corrected = sum(result.corrected > 0 for result in ledger.results)
-    parts = [
-        f"{len(ledger.results):,} results were told and {known.results:,} count",
-        f"{withdrawn:,} withdrawn",
-        f"{corrected:,} corrected",
-    ]
-    text = "; ".join(parts) + ". "
+    text = f"{len(ledger.results):,} results were told and {known.results:,} count: "
+    text += f"{withdrawn:,} were withdrawn. {corrected:,} were corrected. "
     if ledger.tickets:
         counts = ", ".join(
             f"{tickets[kind]:,} {kind}" for kind in ("told", "open", "expired", "cancelled")

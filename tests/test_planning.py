@@ -1,0 +1,198 @@
+"""Plans: figures against `complexity`, ranges, near-ties, and guesses that are refused."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from psips.cli import main
+from psips.geometry import complexity
+from psips.planning import Expectation, plan
+from psips.problem_file import read_problem_file
+from psips.study import Study
+
+HEAD = """
+name = "settings"
+arms = ["A", "B", "C", "D"]
+delta = 0.05
+seed = 7
+objectives = [
+    { name = "yield", variance = 1.0 },
+    { name = "cost", direction = "min", variance = 0.25 },
+]
+"""
+GUESS = """
+[guess]
+A = [5.0, 2.0]
+B = { yield = 4.0, cost = 1.0 }
+C = [4.8, 2.2]
+D = [6.0, 3.0]
+"""
+LINEAR = """
+arms = "arms.csv"
+objectives = [{ name = "speed", variance = 1.0 }, { name = "strength", variance = 0.5 }]
+"""
+FEATURES = "arm,weight,length\nlight,1.0,0.0\nlong,0.0,1.0\nboth,0.7,0.7\n"
+
+
+def write(folder: Path, text: str) -> Path:
+    (folder / "arms.csv").write_text(FEATURES)
+    path = folder / "design.toml"
+    path.write_text(text)
+    return path
+
+
+def run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str
+) -> tuple[Any, str, str]:
+    monkeypatch.setattr(sys, "argv", ["psips", "plan", *words])
+    with pytest.raises(SystemExit) as end:
+        main()
+    said = capsys.readouterr()
+    return end.value.code, said.out, said.err
+
+
+def test_figures(tmp_path: Path) -> None:
+    file = read_problem_file(write(tmp_path, HEAD + GUESS))
+    found = plan(file, runs=20, deltas=(0.2, 0.05))
+    truth = np.array([[5.0, 2.0], [4.0, 1.0], [4.8, 2.2], [6.0, 3.0]])
+    exact = complexity(file.problem, truth)
+    assert found.complexity.t_star == exact.t_star
+    assert found.complexity.pareto_set == ("A", "B", "D")
+    assert [one.delta for one in found.forecasts] == [0.05, 0.2]
+    for one in found.forecasts:
+        assert one.lower_bound == exact.lower_bound_kl(one.delta)
+        assert (one.runs, one.stopped) == (20, 20)
+        low, high = one.error_interval
+        assert low <= one.errors / 20 <= high
+        assert list(one.quantiles) == sorted(one.quantiles)
+    assert found.forecasts[0].quantiles[2] > found.forecasts[1].quantiles[2]
+    assert sum(found.mean_pulls.values()) == pytest.approx(found.forecasts[0].mean)
+    tie = found.ties[0]
+    assert tie.answers == ("C", "A")
+    assert tie.without == "C"
+    pair = complexity(
+        read_problem_file(
+            write(
+                tmp_path, HEAD.replace('"A", "B", "C", "D"', '"A", "C"').replace("delta", "#")
+            )
+        ).problem,
+        truth[[0, 2]],
+    )
+    assert tie.share == pytest.approx(pair.t_star / exact.t_star, rel=0.02)
+    assert plan(file, runs=20, deltas=(0.2, 0.05)).to_dict() == found.to_dict()
+    assert plan(file, runs=20, deltas=(0.2, 0.05), jobs=2).to_dict() == found.to_dict()
+
+
+def test_ranges(tmp_path: Path) -> None:
+    text = HEAD + GUESS.replace("A = [5.0", "A = [[4.0, 6.0]")
+    expected = Expectation(read_problem_file(write(tmp_path, text)))
+    assert expected.ranged
+    assert expected.centre.theta[0].tolist() == [5.0, 2.0]
+    rng = np.random.default_rng(1)
+    drawn = np.array([expected.draw(rng).theta[0] for _ in range(200)])
+    assert 4.0 <= drawn[:, 0].min() < 4.1
+    assert 5.9 < drawn[:, 0].max() <= 6.0
+    assert set(drawn[:, 1]) == {2.0}
+    found = plan(expected.file, runs=5, deltas=(), cap=50)
+    assert found.t_star_range is not None
+    assert found.t_star_range[0] < found.complexity.t_star < found.t_star_range[1]
+    (forecast,) = found.forecasts
+    assert forecast.stopped < forecast.runs
+    assert forecast.to_dict()["quantiles"]["0.95"] is None
+
+
+def test_linear_guesses(tmp_path: Path) -> None:
+    theta = "[guess]\nweight = [1.0, -0.5]\nlength = [0.2, 0.8]\n"
+    by_theta = Expectation(read_problem_file(write(tmp_path, LINEAR + theta)))
+    assert by_theta.centre.theta.tolist() == [[1.0, -0.5], [0.2, 0.8]]
+    assert by_theta.misfit == 0.0
+    arms = "[guess]\nlight = [1.0, -0.5]\nlong = [0.2, 0.8]\nboth = [0.84, 0.21]\n"
+    by_arms = Expectation(read_problem_file(write(tmp_path, LINEAR + arms)))
+    np.testing.assert_allclose(by_arms.centre.theta, by_theta.centre.theta, atol=1e-12)
+    assert by_arms.misfit < 1e-9
+    off = Expectation(read_problem_file(write(tmp_path, LINEAR + arms.replace("0.84", "1.84"))))
+    assert off.misfit > 0.1
+    found = plan(off.file, runs=3, deltas=())
+    assert found.misfit == off.misfit
+
+
+def test_a_study_ignores_the_guess(tmp_path: Path) -> None:
+    made = Study.create(write(tmp_path, HEAD + GUESS), "sqlite://")
+    assert "guess" not in made.events()[0].payload
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (HEAD, "has no guess of the means"),
+        (HEAD + GUESS.replace("D = [6.0, 3.0]", ""), "missing row of 'guess': 'D'"),
+        (HEAD + GUESS.replace("D =", "E ="), "unknown row of 'guess' 'E'"),
+        (HEAD + GUESS.replace("cost = 1.0", "cots = 1.0"), "unknown objective in 'guess'"),
+        (HEAD + GUESS.replace("[6.0, 3.0]", "[6.0]"), "'guess' of 'D' must be 2 numbers"),
+        (HEAD + GUESS.replace("[6.0, 3.0]", '["high", 3.0]'), "guess of 'D' in 'yield'"),
+        (HEAD + GUESS.replace("[6.0, 3.0]", "[[7, 6], 3.0]"), r"a range [low, high], got"),
+        (HEAD + GUESS.replace("[6.0, 3.0]", "[[6], 3.0]"), r"a range [low, high], got"),
+        (HEAD + GUESS.replace("[6.0, 3.0]", "[inf, 3.0]"), "must be a finite number"),
+        (HEAD + GUESS.replace("[6.0, 3.0]", "[true, 3.0]"), "must be a finite number"),
+        (HEAD + GUESS.replace("[4.8, 2.2]", "[5.0, 2.0]"), "T* is infinite: 'A' is level"),
+        (HEAD + 'guess = "none.csv"', "cannot read the table"),
+        (HEAD + "guess = 3", "'guess' must be a CSV file or a table, got 3"),
+    ],
+)
+def test_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    text: str,
+    message: str,
+) -> None:
+    code, out, err = run(monkeypatch, capsys, str(write(tmp_path, text)), "--runs", "2")
+    assert code == 2
+    assert message in err
+    assert out == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--runs", "0"], "runs must be a whole number of at least 1, got 0"),
+        (["--delta", "2"], "--delta must lie strictly between 0 and 1, got 2"),
+        (["--jobs", "0"], "jobs must be at least 1"),
+        (["--seed", "-1"], "seed must be a whole number of at least 0"),
+        (["--max-samples", "0"], "the cap must be a whole number of at least 1"),
+        (["--plot", "none/a.png"], "there is no folder 'none'"),
+        (["--plot", "a.xyz"], "unknown kind of plot '.xyz'"),
+    ],
+)
+def test_refused_options(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    message: str,
+) -> None:
+    code, _, err = run(monkeypatch, capsys, str(write(tmp_path, HEAD + GUESS)), *words)
+    assert code == 2
+    assert message in err
+
+
+def test_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, plot = str(write(tmp_path, HEAD + GUESS)), tmp_path / "plan.png"
+    code, out, _ = run(monkeypatch, capsys, path, "--runs", "5", "--plot", str(plot))
+    assert code == 0
+    assert "Separating C from A costs" in out
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    code, out, _ = run(monkeypatch, capsys, path, "--runs", "5", "--delta", "0.3", "--json")
+    assert code == 0
+    figures = json.loads(out)
+    assert [one["delta"] for one in figures["forecasts"]] == [0.05, 0.3]
+    assert figures["near_ties"][0]["answers"] == ["C", "A"]
+    assert figures["settings"]["seed"] == 7

@@ -1,0 +1,152 @@
+"""Plots have what they should: names, ellipses of the posterior, the same marks everywhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from matplotlib.patches import Ellipse
+
+from psips import plots
+from psips.environments import environment_of
+from psips.errors import InputError
+from psips.history import evidence_over_time, history_of, pulls_over_time
+from psips.instances import Instance, instance
+from psips.problem import Problem
+from psips.session import Session
+from psips.study import Study
+
+
+def told(made: Instance, results: int, **rules: object) -> Session:
+    rng = np.random.default_rng(1)
+    session = Session(made.problem, rng=rng, **rules)
+    trial = environment_of(made).start(rng)
+    for _ in range(results):
+        arm = session.ask()
+        session.tell(arm, trial.pull(arm))
+    return session
+
+
+def two() -> Instance:
+    problem = Problem(
+        objectives={"yield": "max", "cost": "min"},
+        covariance=[[1.0, 0.6], [0.6, 2.0]],
+        arms=["A", "B $x$", "C"],
+    )
+    return Instance("two", problem, np.array([[1.0, 0.0], [0.0, 0.5], [-0.5, -1.0]]))
+
+
+def test_front() -> None:
+    session = told(two(), 90)
+    ax = plots.front(session)
+    assert ax.get_xlabel() == "yield (more is better)"
+    assert ax.get_ylabel() == "cost (less is better)"
+    assert {text.get_text() for text in ax.texts} == {"A", r"B \$x\$", "C"}
+    ellipses = [patch for patch in ax.patches if isinstance(patch, Ellipse)]
+    assert len(ellipses) == 3
+    known = session.status().arms
+    for ellipse, (_, row) in zip(ellipses, known.iterrows(), strict=True):
+        assert ellipse.center == (row["yield estimate"], row["cost estimate"])
+        turn = np.radians(ellipse.angle)
+        axes = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+        half = np.diag([ellipse.width / 2, ellipse.height / 2]) / plots.RADIUS_95
+        posterior = session.problem.covariance / row["pulls"]
+        np.testing.assert_allclose(axes @ half**2 @ axes.T, posterior, rtol=1e-9)
+
+
+def test_the_radius_holds_95_percent() -> None:
+    draws = np.random.default_rng(1).normal(size=(200_000, 2))
+    share = np.mean(np.hypot(*draws.T) <= plots.RADIUS_95)
+    assert abs(share - 0.95) < 0.003
+
+
+def test_objectives_are_chosen() -> None:
+    session = told(instance("cov-boost"), 60)
+    ax = plots.front(session, objectives=["NT50", "anti-spike IgG"])
+    assert ax.get_xlabel().startswith("NT50")
+    assert len(plots.fronts(session)) == 3
+    for bad, message in (
+        (["NT50", "NT5"], "unknown objective 'NT5'"),
+        (["NT50"], "two different objectives"),
+        (["NT50", "NT50"], "two different objectives"),
+    ):
+        with pytest.raises(InputError, match=message):
+            plots.front(session, objectives=bad)
+    with pytest.raises(InputError, match="expected a Session or a Study"):
+        plots.front(session.status())  # type: ignore[arg-type]
+
+
+def test_names_do_not_overlap() -> None:
+    session = told(instance("correlated"), 60)
+    ax = plots.front(session)
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert len(boxes) == 5
+    for i, box in enumerate(boxes):
+        assert box.count_overlaps(boxes[i + 1 :]) == 0
+
+
+def test_one_objective_and_an_unmeasured_arm() -> None:
+    problem = Problem(objectives={"cost": "min"}, covariance=[1.0], arms=["A", "B", "C"])
+    session = Session(problem, rng=1)
+    session.tell("B", 2.0)
+    session.tell("A", 3.0)
+    (ax,) = plots.fronts(session)
+    assert next(label.get_text() for label in ax.get_yticklabels()) == "B"
+    assert plots.pulls(session).get_legend() is not None
+    assert "not every arm" in plots.evidence(session).texts[0].get_text()
+
+
+def test_pulls_over_time() -> None:
+    session = told(instance("correlated"), 150)
+    looks, counts = pulls_over_time(history_of(session))
+    assert looks[0] == 0
+    assert looks[-1] == 150
+    assert counts.sum(axis=1).tolist() == looks.tolist()
+    assert counts[-1].tolist() == list(session.pulls.values())
+    lines = plots.pulls(session).get_lines()
+    assert len(lines) == 5
+    assert {line.get_ydata()[-1] for line in lines} == set(session.pulls.values())
+
+
+@pytest.mark.parametrize("rule", ["posterior", "glr", "certified", "bayes", "never"])
+def test_evidence(rule: str) -> None:
+    session = told(instance("correlated"), 120, stopping=rule)
+    found = evidence_over_time(history_of(session))
+    assert found.results[-1] == 120
+    known = session.status()
+    if rule == "certified":
+        assert found.value[-1] == known.evidence["settled"]
+    elif rule == "glr":
+        assert found.value[-1] == pytest.approx(known.evidence["evidence"], rel=1e-6)
+        assert found.threshold[-1] == pytest.approx(known.evidence["threshold"])
+    else:
+        assert found.value[-1] == pytest.approx(known.probability_of_change, rel=0.3)
+        assert set(found.threshold) == {session.rules.delta}
+    assert len(plots.evidence(session).get_lines()) == 3 if rule == "posterior" else 2
+
+
+def test_a_linear_history() -> None:
+    session = told(instance("noc-transductive"), 40)
+    found = evidence_over_time(history_of(session), most=3)
+    assert found.value[-1] == pytest.approx(session.status().probability_of_change, rel=0.3)
+
+
+def test_a_study_without_what_was_withdrawn() -> None:
+    made = two()
+    study = Study.create(made.problem, "sqlite://", name="a", seed=1)
+    for arm in made.problem.arms * 3:
+        study.tell([1.0, 2.0], arm=arm)
+    study.withdraw(result=2)
+    study.correct([5.0, 5.0], result=1)
+    history = history_of(study)
+    assert len(history.arms) == 8
+    assert history.values[0].tolist() == [5.0, 5.0]
+    assert len(plots.evidence(study).get_lines()) == 3
+
+
+def test_a_restored_session_has_lost_the_order() -> None:
+    session = told(two(), 10)
+    restored = Session.restore(session.snapshot())
+    restored.tell("A", [1.0, 2.0])
+    plots.front(restored)
+    with pytest.raises(InputError, match="11 results, but the order of only 1 is known"):
+        plots.pulls(restored)

@@ -1,0 +1,174 @@
+"""The report: complete, self-contained, escaped, and readable in a browser."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from psips.cli import main
+from psips.problem import Problem
+from psips.report import promise, report
+from psips.rules import Rules
+from psips.study import Study
+
+ARMS = ["<script>alert(1)</script>", "B & C", "D $x$"]
+MEANS = {ARMS[0]: (1.0, 0.0), ARMS[1]: (0.0, 0.5), ARMS[2]: (1.5, 0.8)}
+
+
+class Page(HTMLParser):
+    """Tags, attributes and visible text of a page."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str] = []
+        self.text = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        names = ("src", "href", "xlink:href", "data", "action", "style")
+        self.links += [value or "" for name, value in attrs if name in names]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Study:
+    problem = Problem(
+        objectives={"gain <b>": "max", "cost": "min"}, covariance=[1.0, 0.5], arms=ARMS
+    )
+    made = Study.create(problem, f"sqlite:///{tmp_path / 'a.db'}", name="<i>odd</i>", seed=42)
+    rng = np.random.default_rng(1)
+    for _ in range(15):
+        tickets = made.ask(4)
+        objectives = problem.objectives
+        made.tell_many(
+            {
+                "ticket": ticket.id,
+                **dict(zip(objectives, rng.normal(MEANS[ticket.arm]).tolist(), strict=True)),
+            }
+            for ticket in tickets
+        )
+    made.correct([0.5, 0.25], result=3, reason="misread <u>")
+    made.withdraw(result=5, reason="spilt")
+    made.ask(2)
+    return made
+
+
+def at() -> datetime:
+    return datetime(2030, 1, 2, tzinfo=UTC)
+
+
+def test_everything_is_in_it(study: Study) -> None:
+    html = report(study, at)
+    page = Page(html)
+    for arm in ARMS:
+        assert arm in page.text
+    known = study.status()
+    for answer, row in known.answers.iterrows():
+        assert row["reason"] in page.text, answer
+    for text in (
+        "gain <b>",
+        "misread <u>",
+        "spilt",
+        "42",
+        study.state.hash,
+        "every hash fits",
+        "numpy " + np.__version__,
+        "numba",
+        "Heuristic",
+        "2030-01-02",
+        "2 open",
+        "1 were withdrawn",
+    ):
+        assert text in page.text, text
+    assert page.tags.count("svg") == 3
+    assert page.tags.count("figcaption") == 3
+
+
+def test_nothing_comes_from_outside(study: Study) -> None:
+    html = report(study, at)
+    page = Page(html)
+    assert {"script", "link", "img", "iframe", "i", "u", "b"} & set(page.tags) == set()
+    assert all(link.startswith("#") for link in page.links if "/" in link or ":" not in link)
+    assert not re.search(r"""(src|href|url)\s*[=(]\s*["']?\s*(https?:)?//""", html)
+    assert "@import" not in html
+
+
+def test_only_the_time_varies(study: Study) -> None:
+    assert report(study, at) == report(study, at)
+
+
+def test_a_changed_log_is_said(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = study.verify()._replace(problems=("event 2 was changed",))
+    monkeypatch.setattr(study, "verify", lambda: found)
+    html = report(study, at)
+    assert "does not verify" in html
+    assert "event 2 was changed" in html
+
+
+def test_an_empty_study() -> None:
+    problem = Problem(objectives=["a"], covariance=[1.0], arms=2)
+    html = report(Study.create(problem, "sqlite://", name="new", seed=1), at)
+    assert "Open after 0 results" in html
+
+
+def test_promises() -> None:
+    assert promise(Rules(stopping="never")).startswith("None")
+    assert promise(Rules(stopping="bayes")).startswith("Bayesian")
+    assert promise(Rules(stopping="glr", calibration="proven")).startswith("Proven")
+    assert promise(Rules(calibration="sharp")).startswith("Measured, not proven")
+    assert promise(Rules()).startswith("Heuristic")
+
+
+def test_command(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    out = tmp_path / "report.html"
+    words = ["report", study.name, "--store", f"sqlite:///{tmp_path / 'a.db'}", "--out"]
+    monkeypatch.setattr(sys, "argv", ["psips", *words, str(out)])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 0
+    assert out.read_text().startswith("<!DOCTYPE html>")
+    monkeypatch.setattr(sys, "argv", ["psips", *words, str(tmp_path / "no" / "r.html")])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 2
+    assert "cannot write" in capsys.readouterr().err
+
+
+def test_in_a_browser(study: Study, tmp_path: Path) -> None:
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    if browser is None:
+        pytest.skip("no chromium on this machine")
+    playwright = pytest.importorskip("playwright.sync_api")
+    path = tmp_path / "report.html"
+    path.write_text(report(study, at), encoding="utf-8")
+    said: list[str] = []
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        for width in (1280, 400):
+            page = opened.new_page(viewport={"width": width, "height": 800})
+            page.on("console", lambda message: said.append(message.text))
+            page.on("pageerror", lambda error: said.append(str(error)))
+            page.on("dialog", lambda dialog: said.append(dialog.message))
+            page.on(
+                "request",
+                lambda request: (
+                    said.append(request.url) if not request.url.startswith("file:") else None
+                ),
+            )
+            page.goto(path.as_uri())
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        opened.close()
+    assert said == []
