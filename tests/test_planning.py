@@ -140,7 +140,10 @@ def test_a_study_ignores_the_guess(tmp_path: Path) -> None:
         (HEAD + GUESS.replace("[6.0, 3.0]", "[[6], 3.0]"), r"a range [low, high], got"),
         (HEAD + GUESS.replace("[6.0, 3.0]", "[inf, 3.0]"), "must be a finite number"),
         (HEAD + GUESS.replace("[6.0, 3.0]", "[true, 3.0]"), "must be a finite number"),
-        (HEAD + GUESS.replace("[4.8, 2.2]", "[5.0, 2.0]"), "T* is infinite: 'A' is level"),
+        (
+            HEAD + GUESS.replace("[4.8, 2.2]", "[5.0, 2.0]"),
+            "in the middle of the guess T* is infinite: 'C' is level with 'A'",
+        ),
         (HEAD + 'guess = "none.csv"', "cannot read the table"),
         (HEAD + "guess = 3", "'guess' must be a CSV file or a table, got 3"),
     ],

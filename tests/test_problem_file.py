@@ -39,7 +39,7 @@ def documented(tmp_path: Path) -> Path:
     blocks = re.findall(
         r"`([\w-]+\.\w+)`:\n\n```\w+\n(.*?)```", DOCUMENT.read_text(), re.DOTALL
     )
-    assert len(blocks) == 8
+    assert len(blocks) == 9
     for name, text in blocks:
         (tmp_path / name).write_text(text)
     return tmp_path
@@ -64,6 +64,14 @@ def test_documented_linear_example(documented: Path) -> None:
     assert problem.feature_names == ("weight", "length")
     assert problem.parameter_set == Ball(3.0)
     assert np.allclose(instance.means, [[0.6, 0.15], [0.92, -0.37], [0.28, 0.22]])
+
+
+def test_documented_guess(documented: Path) -> None:
+    guess = read_problem_file(documented / "plan.toml").guess
+    assert guess is not None
+    assert guess.of_arms
+    assert guess.low.tolist() == [[5.0, 2.0], [3.5, 1.0], [4.0, 2.2]]
+    assert guess.high.tolist() == [[5.0, 2.0], [4.5, 1.0], [4.6, 2.8]]
 
 
 def test_documented_results(documented: Path) -> None:

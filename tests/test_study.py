@@ -438,3 +438,23 @@ def test_it_is_quick(store: DatabaseStore) -> None:
         tells.append(time.perf_counter() - between)
     assert median(asks) < 0.05
     assert median(tells) < 0.02
+
+
+def test_opening_a_study_with_100_000_results(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'large.db'}"
+    rng = np.random.default_rng(1)
+    arms = rng.choice(list(MEANS), 50_000)
+    values = np.array([MEANS[arm] for arm in arms]) + rng.normal(size=(len(arms), 2))
+    table = pd.DataFrame({"arm": arms, "gain": values[:, 0], "cost": values[:, 1]})
+    made = Study.create(trial(), url, seed=3)
+    made.tell_many(table)
+    made.tell_many(table)
+    for _ in range(psips.study.journal.TAIL):  # so that the state is kept, as in real use
+        made.tell([2.0, 1.0], arm="A")
+    made.store.close()
+    begin = time.perf_counter()
+    opened = Study.open("trial", url)
+    assert len(opened.results) == 100_000 + psips.study.journal.TAIL
+    assert opened.candidate_set == ("A", "B")
+    assert time.perf_counter() - begin < 10  # about a second; machines under load take longer
+    opened.store.close()

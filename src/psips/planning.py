@@ -232,7 +232,12 @@ def plan(
     chosen = rules_of(file) if rules is None else rules
     expected = Expectation(file)
     centre = expected.centre
-    found = complexity(centre.problem, centre.theta)
+    try:
+        found = complexity(centre.problem, centre.theta)
+    except InputError as error:
+        raise InputError(
+            f"in the middle of the guess {error}: guess a difference that matters to you"
+        ) from None
     others = [delta for delta in deltas if delta != chosen.delta]
     forecasts: list[Forecast] = []
     mean_pulls: dict[str, float] = {}
