@@ -252,6 +252,7 @@ def test_a_study_from_start_to_stop(run: Any, folder: Path) -> None:
     status = json.loads(out)
     assert status["pareto_set"] == ["A"]
     assert status["results"] == 4 * rounds
+    assert 0 < status["probability_of_change"] < 0.05
     assert status["open_tickets"] == []
     code, out, _ = run("ask trial --anyway --json")
     assert code == 3
@@ -286,6 +287,7 @@ def test_every_command(run: Any, folder: Path) -> None:
     status = json.loads(run("status trial --json")[1])
     assert status["arms"]["A"]["pulls"] == status["arms"]["B"]["pending"] == 1
     assert status["arms"]["B"]["efficacy estimate"] is None
+    assert status["probability_of_change"] is None
     assert status["answers"]["A"]["efficacy estimate"] == 1.25
     assert [ticket["id"] for ticket in status["open_tickets"]] == ["trial-000002"]
     assert "  trial-000002 B (asked " in out

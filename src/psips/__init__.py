@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from psips import environments, instances, plots
+    from psips import environments, instances
     from psips.errors import InputError
     from psips.geometry import complexity
     from psips.instances import Instance, instance, load

@@ -21,6 +21,7 @@ from psips.study import Study
 from psips.verdicts import verdicts_of
 
 LOOKS = 100  # of a long history this many moments are looked at
+FEW_LOOKS = 30  # the same, beyond a hundred answers, where a look takes 0.1 s
 DRAWS = 1024  # posterior draws of one look
 
 
@@ -102,7 +103,7 @@ def pulls_over_time(history: History, most: int = LOOKS) -> tuple[Ints, Ints]:
     return looks, np.stack([np.searchsorted(places, looks) for places in of_each], axis=1)
 
 
-def evidence_over_time(history: History, most: int = LOOKS) -> Evidence:
+def evidence_over_time(history: History, most: int | None = None) -> Evidence:
     """Judge the first results of a history as the stopping rule in use does.
 
     Each look takes the results as if they had been told together.
@@ -111,7 +112,8 @@ def evidence_over_time(history: History, most: int = LOOKS) -> Evidence:
     if not history.known:
         nothing = np.zeros(0)
         return Evidence(rule, np.zeros(0, np.int64), nothing, nothing, None)
-    looks = history.looks(history.known, most)
+    usual = LOOKS if history.problem.n <= 100 else FEW_LOOKS
+    looks = history.looks(history.known, usual if most is None else most)
     rows = [_evidence(history, engine) for engine in _replay(history, looks)]
     value, threshold, level = np.array(rows).T
     return Evidence(rule, looks, value, threshold, level if rule == "posterior" else None)

@@ -153,9 +153,9 @@ def evidence(source: Session | Study, ax: Axes | None = None) -> Axes:
             0.5, 0.5, "not every arm has been measured", transform=ax.transAxes, ha="center"
         )
     elif found.rule == "glr":
-        ax.plot(found.results, found.value, color=BLUE, label="evidence (log-likelihood ratio)")
+        ax.plot(found.results, found.value, color=BLUE, label="evidence")
         ax.plot(found.results, found.threshold, "--", color=VERMILION, label="stops above")
-        ax.set_ylabel("evidence")
+        ax.set_ylabel("log-likelihood ratio")
     elif found.rule == "certified":
         ax.step(found.results, found.value, where="post", color=BLUE, label="answers settled")
         ax.plot(found.results, found.threshold, "--", color=VERMILION, label="all: stops here")
@@ -252,7 +252,7 @@ def _estimates(problem: Problem, known: Status, c: int) -> tuple[Floats, Floats]
 def _plane(ax: Axes, problem: Problem, known: Status, x: int, y: int) -> None:
     from matplotlib.patches import Ellipse
 
-    (xs, x_se), (ys, _) = _estimates(problem, known, x), _estimates(problem, known, y)
+    (xs, x_se), (ys, _) = (_estimates(problem, known, c) for c in (x, y))
     Sigma = problem.covariance[np.ix_([x, y], [x, y])]
     values, vectors = np.linalg.eigh(Sigma)
     angle = float(np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1])))
@@ -262,19 +262,9 @@ def _plane(ax: Axes, problem: Problem, known: Status, x: int, y: int) -> None:
         scale = (
             2 * RADIUS_95 * x_se[i] / np.sqrt(Sigma[0, 0])
         )  # the se are sqrt(width Sigma_cc)
-        width, height = scale * np.sqrt(values[1]), scale * np.sqrt(values[0])
-        ax.add_patch(
-            Ellipse(
-                (xs[i], ys[i]),
-                width,
-                height,
-                angle=angle,
-                facecolor=mark.colour,
-                edgecolor=mark.colour,
-                alpha=0.18,
-                zorder=1,
-            )
-        )
+        height, width = scale * np.sqrt(values)
+        style: dict[str, Any] = {"color": mark.colour, "alpha": 0.18, "zorder": 1}
+        ax.add_patch(Ellipse((xs[i], ys[i]), width, height, angle=angle, **style))
     _dots(ax, marks, xs, ys)
     ax.margins(0.08)
     ax.autoscale_view()

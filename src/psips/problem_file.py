@@ -57,7 +57,6 @@ class ProblemFile:
     results : Results or None
         The raw results to draw measurements from, if the file has them.
     guess : Guess or None
-        The means that are expected, for planning.
     delta, seed : float or None, int or None
     rules : dict
         The table ``[rules]``: choices by name, whose values are checked where they are used.
@@ -281,15 +280,15 @@ def _cells_by_row(
 ) -> list[list[Any]]:
     """Return the d cells of each row, in the problem's order."""
     _exactly(f"row of {key!r}", named, rows)
-    found = []
-    for name in rows:
-        values = named[name]
+    found = [named[name] for name in rows]
+    for i, values in enumerate(found):
         if isinstance(values, dict):
             _exactly(f"objective in {key!r}", values, problem.objectives)
-            values = [values[objective] for objective in problem.objectives]
-        if not isinstance(values, list) or len(values) != problem.d:
-            raise InputError(f"{key!r} of {name!r} must be {problem.d} numbers, got {values!r}")
-        found.append(values)
+            found[i] = [values[objective] for objective in problem.objectives]
+        elif not isinstance(values, list) or len(values) != problem.d:
+            raise InputError(
+                f"{key!r} of {rows[i]!r} must be {problem.d} numbers, got {values!r}"
+            )
     return found
 
 
