@@ -95,6 +95,12 @@ def test_one_objective_and_an_unmeasured_arm() -> None:
     assert "not every arm" in plots.evidence(session).texts[0].get_text()
 
 
+def test_dollars_are_no_formulas() -> None:
+    legend = plots.pulls(told(two(), 20)).get_legend()
+    assert legend is not None
+    assert any(text.get_text().endswith(r"B \$x\$") for text in legend.get_texts())
+
+
 def test_pulls_over_time() -> None:
     session = told(instance("correlated"), 150)
     looks, counts = pulls_over_time(history_of(session))

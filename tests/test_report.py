@@ -88,7 +88,7 @@ def test_everything_is_in_it(study: Study) -> None:
         "Heuristic",
         "2030-01-02",
         "2 open",
-        "1 were withdrawn",
+        "Withdrawn: 1; corrected: 1",
     ):
         assert text in page.text, text
     assert page.tags.count("svg") == 3

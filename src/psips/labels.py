@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+def plain(name: str) -> str:
+    """Return a name so that matplotlib does not read formulas into it."""
+    return name.replace("$", r"\$")
+
+
 def write_names(
     ax: Axes, names: Sequence[str], xs: Floats, ys: Floats, shown: list[int]
 ) -> None:
@@ -27,7 +32,7 @@ def write_names(
         best, least = None, np.inf
         for dx, dy in spots:
             text = ax.annotate(
-                names[i].replace("$", r"\$"),
+                plain(names[i]),
                 (xs[i], ys[i]),
                 (dx, dy),
                 textcoords="offset points",

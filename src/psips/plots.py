@@ -15,7 +15,7 @@ import numpy as np
 from psips.errors import InputError, check_keys
 from psips.history import evidence_over_time, history_of, pulls_over_time
 from psips.kernels.model import Floats
-from psips.labels import write_names
+from psips.labels import plain, write_names
 from psips.session import Session
 from psips.study import Study
 
@@ -125,11 +125,11 @@ def pulls(source: Session | Study, ax: Axes | None = None) -> Axes:
     for a in rest:
         ax.plot(looks, counts[:, a], color=GREY, linewidth=0.8, alpha=0.7, zorder=1)
     for a, colour in zip(named, LINES, strict=False):
-        label = f"{arms[a]}: {counts[-1, a]:,}"
+        label = f"{counts[-1, a]:,}  {plain(arms[a])}"
         ax.plot(looks, counts[:, a], color=colour, linewidth=1.8, label=label, zorder=2)
     if len(rest):
         total = int(counts[-1, rest].sum())
-        ax.plot([], [], color=GREY, linewidth=0.8, label=f"{len(rest)} others: {total:,}")
+        ax.plot([], [], color=GREY, linewidth=0.8, label=f"{total:,}  {len(rest)} others")
     ax.set(xlabel="results in all", ylabel="results of the arm", ylim=(0, None))
     ax.set_xlim(0, max(1, int(looks[-1])))
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
@@ -196,7 +196,9 @@ def allocation(plan: Plan, ax: Axes | None = None) -> Axes:
     """Draw the samples of each arm in a plan, the 20 most sampled arms."""
     ax = _axes((7.2, 4.2)) if ax is None else ax
     shown = sorted(plan.mean_pulls.items(), key=lambda item: -item[1])[:20]
-    ax.barh([arm for arm, _ in shown], [mean for _, mean in shown], color=BLUE, height=0.7)
+    ax.barh(
+        [plain(arm) for arm, _ in shown], [mean for _, mean in shown], color=BLUE, height=0.7
+    )
     ax.invert_yaxis()
     ax.set_xlabel(f"samples of the arm on average, delta {plan.forecasts[0].delta:g}")
     return _clean(ax)
@@ -314,7 +316,7 @@ def _intervals(ax: Axes, problem: Problem, known: Status) -> None:
                 alpha=0.6,
             )
     _dots(ax, [marks[i] for i in order], means[order], np.arange(problem.n))
-    ax.set_yticks(range(problem.n), [problem.answers[i] for i in order])
+    ax.set_yticks(range(problem.n), [plain(problem.answers[i]) for i in order])
     ax.set(xlabel=_title(problem, 0), ylim=(problem.n - 0.5, -0.5))
     _clean(ax)
 
@@ -367,7 +369,7 @@ def _legend(ax: Axes, known: Status) -> None:
 
 def _title(problem: Problem, c: int) -> str:
     better = "more" if problem.directions[c] == "max" else "less"
-    return f"{problem.objectives[c]} ({better} is better)"
+    return f"{plain(problem.objectives[c])} ({better} is better)"
 
 
 def _figure(size: tuple[float, float]) -> Figure:

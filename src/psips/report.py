@@ -195,8 +195,8 @@ def _measured(state: State, known: Status, at: str) -> str:
     tickets = Counter(ticket.state(at) for ticket in ledger.tickets)
     withdrawn = sum(result.withdrawn for result in ledger.results)
     corrected = sum(result.corrected > 0 for result in ledger.results)
-    text = f"{len(ledger.results):,} results were told and {known.results:,} count: "
-    text += f"{withdrawn:,} were withdrawn. {corrected:,} were corrected. "
+    text = f"{len(ledger.results):,} results were told and {known.results:,} count. "
+    text += f"Withdrawn: {withdrawn:,}; corrected: {corrected:,}. "
     if ledger.tickets:
         counts = ", ".join(
             f"{tickets[kind]:,} {kind}" for kind in ("told", "open", "expired", "cancelled")
