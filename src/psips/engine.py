@@ -197,7 +197,7 @@ def entry_of_rivals(options: Options) -> Callable[..., int] | None:
     return drive_rivals_drawing if stopping == BY_POSTERIOR else drive_rivals_certainly
 
 
-_RECORD_FIELDS = ("shape", "terms", "y", "gap", "L", "b", "r")
+_RECORD_FIELDS = ("shape", "terms", "y", "gap", "L", "b", "r", "mass")
 
 
 def _plain(part: NamedTuple, used: int | None) -> dict[str, Any]:

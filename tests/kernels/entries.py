@@ -17,7 +17,7 @@ from psips.kernels.belief import Belief, empty_belief, in_theta
 from psips.kernels.cone import Metric, move, moved, nonnegative, project
 from psips.kernels.cover import DEPTH, Cover, empty_cover, refresh
 from psips.kernels.draws import Draw, empty_draw
-from psips.kernels.firsthit import _propose, contained, first_hit, weigh
+from psips.kernels.firsthit import LEARNER, _propose, contained, first_hit, weigh
 from psips.kernels.front import (
     EAGER,
     LIVE,
@@ -158,7 +158,7 @@ def act(
     if what == REFRESH:
         return refresh(model, belief, front, cover, draw.piece)
     e = np.empty(DEPTH)
-    P, top = weigh(scale, np.inf, front.size[RECORDS], cover, draw.p)
+    P, top = weigh(scale, np.inf, front.size[RECORDS], cover, LEARNER, draw.p)
     for sample in range(log_index.shape[0]):
         seed(draw.stream, key, sample, 1)
         if what == CONTAINED:
@@ -186,7 +186,7 @@ def act(
             while True:
                 total += math.exp(log_geometric(draw.stream, math.log(P) + top))
                 pick = uniform(draw.stream) * P
-                if _propose(model, belief, front, cover, draw, scale, -1.0, pick):
+                if _propose(model, belief, front, cover, draw, scale, -1.0, LEARNER, pick):
                     break
             log_index[sample] = math.log(total)
         posterior_gains(model, belief, front, draw, scale, gains[sample])

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from psips.kernels.jit import kernel, part
+from psips.kernels.jit import bare, kernel, part
 from psips.kernels.model import BALL, BOX, Floats, Ints, Model
 
 REFACTOR_EVERY = 512  # rank-one updates of F between two fresh factorisations
@@ -128,7 +128,7 @@ def learn(model: Model, belief: Belief, arm: int, x: Floats) -> None:
             theta[i, c] = total
 
 
-@part
+@bare
 def ready(unstructured: bool, N: Floats) -> bool:
     """Whether the posterior is proper: linear always, unstructured once every arm is pulled."""
     if unstructured:
@@ -138,7 +138,7 @@ def ready(unstructured: bool, N: Floats) -> bool:
     return True
 
 
-@part
+@bare
 def in_theta(kind: int, ball: Floats, low: Floats, high: Floats, theta: Floats) -> bool:
     """Whether ``theta`` (h, d) belongs to the parameter set Theta."""
     if kind == BALL:

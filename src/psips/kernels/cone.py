@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from psips.kernels.jit import part
+from psips.kernels.jit import bare, part
 from psips.kernels.model import Floats, Ints
 
 
@@ -29,7 +29,7 @@ class Metric(NamedTuple):
     mu: Floats  # (n, d)
 
 
-@part
+@bare
 def inner(metric: Metric, z: int, x: int, y: int) -> float:
     """<z - x, z - y> in V^-1."""
     if metric.unstructured:
@@ -202,7 +202,7 @@ def project(metric: Metric, z: int, m: int, xs: Ints, cs: Ints, y: Floats) -> fl
     return _project_many(metric, z, m, xs, cs, y)
 
 
-@part
+@bare
 def move(metric: Metric, z: int, m: int, xs: Ints, cs: Ints, y: Floats, shift: Floats) -> None:
     """Write sum_k y_k u_k in whitened rows: answer ``a`` moves by w_a . shift Sigma.
 
@@ -228,7 +228,7 @@ def move(metric: Metric, z: int, m: int, xs: Ints, cs: Ints, y: Floats, shift: F
                 shift[i, cs[k]] += y[k] * (W[z, i] - W[xs[k], i])
 
 
-@part
+@bare
 def moved(metric: Metric, a: int, shift: Floats, touched: bool, out: Floats) -> None:
     """Write the values of answer ``a`` at the nearest point into ``out`` (d,)."""
     d = out.shape[0]

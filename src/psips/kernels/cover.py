@@ -37,7 +37,7 @@ from psips.kernels.front import (
     refresh_listed,
     refresh_means,
 )
-from psips.kernels.jit import kernel, part
+from psips.kernels.jit import bare, kernel
 from psips.kernels.model import Floats, Ints, Model
 
 NATS = 28.0  # pieces with less than e^-NATS of the largest piece's mass are left out
@@ -58,6 +58,8 @@ class Cover(NamedTuple):
     L: Floats  # (records, DEPTH, DEPTH) by group
     b: Floats  # (records, DEPTH) by group
     r: Floats  # (records,) distance of theta: norm of the positive part of b
+    mass: Floats  # (records, 2) bounds of the probability at ``scale``; -1 if not known
+    scale: Floats  # (2,) largest scale of the stopping rule's and of the learner's draws
     theta: Floats  # (h, d)
     N: Floats  # (K,) pulls then, (0,) if linear
     V: Floats  # (h, h) precision then, (0, 0) if unstructured
@@ -76,13 +78,15 @@ def empty_cover(model: Model, capacity: int) -> Cover:
         np.zeros((capacity, depth, depth)),
         np.zeros((capacity, depth)),
         np.zeros(capacity),
+        np.zeros((capacity, 2)),
+        np.zeros(2),
         np.zeros((model.h, model.d)),
         np.zeros(model.K if model.unstructured else 0),
         np.zeros((width, width)),
     )
 
 
-@part
+@bare
 def displacement(P: Floats, theta: Floats, then: Floats, N: Floats, V: Floats) -> float:
     """How far theta has moved since the cover was built, in the metric of that time."""
     h, d = theta.shape
@@ -103,10 +107,11 @@ def displacement(P: Floats, theta: Floats, then: Floats, N: Floats, V: Floats) -
     return math.sqrt(max(square, 0.0))
 
 
-@part
+@bare
 def measure(
     first: int,
     last: int,
+    only: int,
     diagonal: bool,
     shape: Ints,
     terms: Ints,
@@ -119,15 +124,28 @@ def measure(
     L: Floats,
     b: Floats,
     r: Floats,
+    mass: Floats,
 ) -> float:
     """Refresh gap, L, b and r of records ``first`` to ``last``; return the smallest r.
 
+    Of an unstructured problem only those that speak of arm ``only``, unless it is negative.
     A record whose groups clash (a positive entry off the diagonal) gets r = -1.
     """
     unstructured = W.shape[0] == 0
     nearest = np.inf
     for record in range(first, last):
         z, m, groups = shape[record, 0], shape[record, 1], shape[record, 2]
+        if only >= 0 and z != only:
+            spoken_of = False
+            for k in range(m):
+                if terms[record, k, 0] == only:
+                    spoken_of = True
+                    break
+            if not spoken_of:
+                nearest = min(nearest, r[record])
+                continue
+        mass[record, 0] = -1.0
+        mass[record, 1] = -1.0
         if diagonal and unstructured and groups == m:  # one constraint a group, all independent
             square = 0.0
             for k in range(m):
@@ -197,14 +215,15 @@ def measure(
     return nearest
 
 
-@part
+@bare
 def measure_records(
-    metric: Metric, diagonal: bool, cover: Cover, first: int, last: int
+    metric: Metric, diagonal: bool, cover: Cover, first: int, last: int, only: int
 ) -> float:
     """Refresh records ``first`` to ``last`` of a cover, see ``measure``."""
     return measure(
         first,
         last,
+        only,
         diagonal,
         cover.shape,
         cover.terms,
@@ -217,10 +236,11 @@ def measure_records(
         cover.L,
         cover.b,
         cover.r,
+        cover.mass,
     )
 
 
-@part
+@bare
 def refresh(model: Model, belief: Belief, front: Front, cover: Cover, piece: Ints) -> bool:
     """Bring the numbers of a built cover up to date; False if it has to be built anew."""
     size = front.size
@@ -231,7 +251,15 @@ def refresh(model: Model, belief: Belief, front: Front, cover: Cover, piece: Int
         return False
     members = front.members[: size[MEMBERS]]
     live = front.live[: size[LIVE]]
+    only = -1  # the one arm pulled since the last time, if it is one
     if model.unstructured:
+        pulled = 0
+        for a in range(model.K):
+            if front.inverse[a] != 1.0 / belief.N[a]:
+                only = a
+                pulled += 1
+        if pulled > 1:
+            only = -1
         refresh_means(
             model.unstructured, belief.N, belief.theta, model.Z, front.mu, front.inverse
         )
@@ -243,7 +271,7 @@ def refresh(model: Model, belief: Belief, front: Front, cover: Cover, piece: Int
     moved = displacement(model.P, belief.theta, cover.theta, cover.N, cover.V)
     left_out = front.reach[1] - moved
     metric = metric_of(model, front)
-    nearest = measure_records(metric, model.diagonal, cover, 0, size[RECORDS])
+    nearest = measure_records(metric, model.diagonal, cover, 0, size[RECORDS], only)
     if nearest < 0.0:
         return False
     front.reach[0] = nearest

@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from psips.kernels.belief import Belief, in_theta
+from psips.kernels.cover import DEPTH
 from psips.kernels.front import LIVE, MEMBERS, Front, copy_rows, image
-from psips.kernels.jit import kernel, part, spliced
+from psips.kernels.jit import bare, kernel, spliced
 from psips.kernels.model import Floats, Ints, Model
 from psips.kernels.pareto import dominates
 from psips.kernels.rng import Stream, normal
@@ -35,12 +36,15 @@ class Draw(NamedTuple):
     piece: Ints  # (2,) piece of Alt in which the point was found, see ``find_change``
     p: Floats  # (records,) probabilities of the cover's sets, relative to the largest
     made: Floats  # (3,) proposals made, literal draws made, number of the current draw
+    lists: Ints  # (3, room) where kernels that allocate nothing keep their lists
+    work: Floats  # (3, room) the same for numbers; room for n answers or a record
 
 
 @kernel
 def empty_draw(model: Model, capacity: int) -> Draw:
     """Return the room that the searches work in."""
     shape = (model.h, model.d)
+    room = max(model.n, model.d, DEPTH)
     return Draw(
         np.zeros(4, np.uint64),
         np.zeros(shape),
@@ -50,6 +54,8 @@ def empty_draw(model: Model, capacity: int) -> Draw:
         np.zeros(2, np.int64),
         np.zeros(capacity),
         np.zeros(3),
+        np.zeros((3, room), np.int64),
+        np.zeros((3, room)),
     )
 
 
@@ -68,7 +74,7 @@ def draw_row(
         values[a, c] = mean[a, c] + sd * total
 
 
-@part
+@bare
 def draw_rows(
     stream: Stream,
     L: Floats,
@@ -86,7 +92,7 @@ def draw_rows(
         drawn[a] = number
 
 
-@part
+@bare
 def draw_rest(
     stream: Stream,
     L: Floats,
@@ -104,14 +110,19 @@ def draw_rest(
             drawn[a] = number
 
 
-@part
+@bare
 def draw_theta(
-    stream: Stream, L: Floats, F: Floats, mean: Floats, scale: float, theta: Floats
+    stream: Stream,
+    L: Floats,
+    F: Floats,
+    mean: Floats,
+    scale: float,
+    row: Floats,
+    theta: Floats,
 ) -> None:
     """Draw theta (linear): mean + scale F G L^T, G standard normal."""
     h, d = mean.shape
     copy_rows(mean, theta)
-    row = np.empty(d)
     for j in range(h):
         for c in range(d):
             row[c] = normal(stream)
@@ -125,7 +136,7 @@ def draw_theta(
                 theta[i, c] += F[i, j] * row[c]
 
 
-@part
+@bare
 def search(
     stream: Stream,
     L: Floats,
@@ -166,7 +177,7 @@ def search(
     return False
 
 
-@part
+@bare
 def search_image(
     Z: Floats,
     theta: Floats,
@@ -202,7 +213,7 @@ def search_image(
     return False
 
 
-@part
+@bare
 def literal_draw(model: Model, belief: Belief, front: Front, draw: Draw, scale: float) -> bool:
     """One posterior draw, as far as needed; whether it is in Theta and Alt(S_hat)."""
     draw.made[1] += 1.0
@@ -211,7 +222,8 @@ def literal_draw(model: Model, belief: Belief, front: Front, draw: Draw, scale: 
     members = front.members[: front.size[MEMBERS]]
     live = front.live[: front.size[LIVE]]
     if not model.unstructured:
-        draw_theta(draw.stream, model.L, belief.F, belief.theta, scale, draw.theta)
+        row = draw.work[0]
+        draw_theta(draw.stream, model.L, belief.F, belief.theta, scale, row, draw.theta)
         return search_image(
             model.Z, draw.theta, members, live, front.keeper, draw.values, draw.piece
         ) and in_theta(model.kind, model.ball, model.low, model.high, draw.theta)
@@ -232,7 +244,7 @@ def literal_draw(model: Model, belief: Belief, front: Front, draw: Draw, scale: 
     return hit and allowed(model, belief, front, draw, scale)
 
 
-@part
+@bare
 def allowed(model: Model, belief: Belief, front: Front, draw: Draw, scale: float) -> bool:
     """Whether the point drawn is in Theta; completes it first if that has to be looked at."""
     if model.kind == 0:

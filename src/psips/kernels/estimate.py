@@ -20,7 +20,7 @@ import numpy as np
 from psips.kernels.belief import Belief
 from psips.kernels.cover import NATS, Cover, empty_cover
 from psips.kernels.draws import Draw, draw_rest, empty_draw, literal_draw
-from psips.kernels.firsthit import FREQUENT, _propose, weigh
+from psips.kernels.firsthit import FREQUENT, LEARNER, _propose, weigh
 from psips.kernels.front import COVERED, EAGER, RECORDS, Front, empty_front, image
 from psips.kernels.jit import kernel, part
 from psips.kernels.model import Floats, Model
@@ -37,7 +37,7 @@ def total_mass(front: Front, cover: Cover, draw: Draw) -> tuple[float, float, fl
     if front.size[COVERED] == 0:
         return 1.0, 0.0, 0.0
     limit = math.sqrt(max(front.reach[0], 0.0) ** 2 + 2.0 * NATS)
-    P, top = weigh(1.0, limit, front.size[RECORDS], cover, draw.p)
+    P, top = weigh(1.0, limit, front.size[RECORDS], cover, LEARNER, draw.p)
     if math.log(P) + top > math.log(FREQUENT):
         return 1.0, 0.0, 0.0
     return P, top, limit
@@ -90,7 +90,7 @@ def estimate_change(
             hit = literal_draw(model, belief, front, draw, 1.0)
         else:
             pick = uniform(draw.stream) * P
-            hit = _propose(model, belief, front, cover, draw, 1.0, limit, pick)
+            hit = _propose(model, belief, front, cover, draw, 1.0, limit, LEARNER, pick)
         if hit:
             hits += 1.0
             if changes.shape[0] > 0:

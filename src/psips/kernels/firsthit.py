@@ -38,17 +38,21 @@ from psips.kernels.front import (
     image,
     metric_of,
 )
-from psips.kernels.jit import part
+from psips.kernels.jit import bare, part
 from psips.kernels.model import Floats, Ints, Model
 from psips.kernels.pareto import dominates
 from psips.kernels.rng import log_geometric, log_tail, normal_above, uniform
 from psips.kernels.tree import build
 
+# Whose draw it is.
+STOPPER, LEARNER = range(2)
+
 FREQUENT = 0.3  # above this P hits are frequent: draw literally
+DRIFT = 1e-3  # of the stopping rule's scale, before the sets are weighed anew
 TRIES = 16  # literal draws before a cover is built for an eager front, at least
 
 
-@part
+@bare
 def contained(
     j: int, values: Floats, shape: Ints, terms: Ints, y: Floats, L: Floats, e: Floats
 ) -> bool:
@@ -68,7 +72,7 @@ def contained(
     return True
 
 
-@part
+@bare
 def _push(
     model: Model, belief: Belief, front: Front, cover: Cover, draw: Draw, k: int, scale: float
 ) -> None:
@@ -79,7 +83,7 @@ def _push(
     """
     z, m, groups = cover.shape[k, 0], cover.shape[k, 1], cover.shape[k, 2]
     terms, y, L = cover.terms[k], cover.y[k], cover.L[k]
-    e = np.empty(groups)
+    e, weight, xs, cs = draw.work[0], draw.work[1], draw.lists[0], draw.lists[1]
     for g in range(groups):
         e[g] = cover.gap[k, g]
     for j in range(m):
@@ -101,9 +105,6 @@ def _push(
         for f in range(g + 1, groups):
             e[g] -= L[f, g] * e[f]
         e[g] /= L[g, g]
-    xs = np.empty(m, np.int64)
-    cs = np.empty(m, np.int64)
-    weight = np.empty(m)
     for j in range(m):
         xs[j] = terms[j, 0]
         cs[j] = terms[j, 1]
@@ -130,23 +131,44 @@ def _push(
                 draw.theta[i, c] += Sigma[c, f] * along
 
 
-@part
+@bare
+def probability(cover: Cover, k: int, above: float, below: float) -> float:
+    """Bound of the probability of set ``k`` at scales from ``below`` to ``above``."""
+    value = 1.0
+    for g in range(cover.shape[k, 2]):
+        b = cover.b[k, g]
+        value *= 0.5 * math.erfc(b * 0.7071067811865476 / (above if b > 0.0 else below))
+    return value
+
+
+@bare
 def weigh(
-    scale: float, limit: float, size: int, cover: Cover, p: Floats
+    scale: float, limit: float, size: int, cover: Cover, who: int, p: Floats
 ) -> tuple[float, float]:
-    """Probabilities of the cover's sets into ``p``, relative to e^top; return (sum, top)."""
+    """Probabilities of the cover's sets into ``p``, relative to e^top; return (sum, top).
+
+    They are kept while a set does not change: for the learner, whose scale is constant,
+    as they are; for the stopping rule, whose scale drifts, as bounds that hold for a while
+    (``cover.scale``), which the proposals make up for.
+    """
     top = -np.inf
     total = 0.0
     if limit < 20.0 * scale:  # nothing underflows
+        slack = DRIFT if who == STOPPER else 0.0
+        if not cover.scale[who] * (1.0 - slack) <= scale <= cover.scale[who]:
+            cover.scale[who] = scale * (1.0 + 0.9 * slack)
+            for k in range(size):
+                cover.mass[k, who] = -1.0
+        above = cover.scale[who]
         for k in range(size):
             p[k] = 0.0
             if cover.r[k] <= limit:
-                value = 1.0
-                for g in range(cover.shape[k, 2]):
-                    value *= 0.5 * math.erfc(cover.b[k, g] * 0.7071067811865476 / scale)
-                p[k] = value
-                total += value
+                if cover.mass[k, who] < 0.0:
+                    cover.mass[k, who] = probability(cover, k, above, above * (1.0 - slack))
+                p[k] = cover.mass[k, who]
+                total += p[k]
         return total, 0.0
+    cover.scale[who] = 0.0
     for k in range(size):
         p[k] = -np.inf
         if cover.r[k] <= limit:
@@ -160,7 +182,7 @@ def weigh(
     return total, top
 
 
-@part
+@bare
 def _propose(
     model: Model,
     belief: Belief,
@@ -169,6 +191,7 @@ def _propose(
     draw: Draw,
     scale: float,
     limit: float,
+    who: int,
     pick: float,
 ) -> bool:
     """Draw from a set of the cover; whether the point is kept and in Theta and Alt(S_hat).
@@ -188,6 +211,9 @@ def _propose(
             pick -= draw.p[j]
             if pick <= 0.0:
                 break
+    if scale < cover.scale[who]:  # p is a bound
+        if uniform(stream) * draw.p[k] > probability(cover, k, scale, scale):
+            return False
     z = cover.shape[k, 0]
     if model.unstructured:
         draw_rows(stream, L, mean, inverse, scale, members, values, drawn, number)
@@ -196,7 +222,7 @@ def _propose(
             drawn[z] = number
         _push(model, belief, front, cover, draw, k, scale)
     else:
-        draw_theta(stream, L, belief.F, mean, scale, draw.theta)
+        draw_theta(stream, L, belief.F, mean, scale, draw.work[0], draw.theta)
         _push(model, belief, front, cover, draw, k, scale)
         for a in members:
             image(model.Z, draw.theta, a, values)
@@ -204,7 +230,7 @@ def _propose(
         if drawn[z] != number:
             image(model.Z, draw.theta, z, values)
             drawn[z] = number
-    e = np.empty(cover.y.shape[1])
+    e = draw.work[0]
     for j in range(k):
         if cover.r[j] <= limit:
             a = cover.shape[j, 0]
@@ -243,7 +269,7 @@ def _propose(
     return allowed(model, belief, front, draw, scale)
 
 
-@part
+@bare
 def tries(unstructured: bool, n: int) -> int:
     """Literal draws that cost about as much as building a cover of n answers."""
     return TRIES + (min(n // 4, 240) if unstructured else min(n // 32, 32))
@@ -279,8 +305,9 @@ def first_hit(
 
     limit = math.sqrt(max(front.reach[0], 0.0) ** 2 + 2.0 * MARGIN * scale * scale)
     P, top = 1.0, 0.0
+    who = LEARNER if log_budget == np.inf else STOPPER
     if size[COVERED] == 1:
-        P, top = weigh(scale, limit, size[RECORDS], cover, draw.p)
+        P, top = weigh(scale, limit, size[RECORDS], cover, who, draw.p)
     log_P = math.log(P) + top
     if log_P > math.log(FREQUENT):
         while index < PATIENCE:
@@ -301,6 +328,7 @@ def first_hit(
         if log_index > log_budget + 1e-12:
             return np.inf
         draw.made[0] += 1.0
-        if _propose(model, belief, front, cover, draw, scale, limit, uniform(draw.stream) * P):
+        pick = uniform(draw.stream) * P
+        if _propose(model, belief, front, cover, draw, scale, limit, who, pick):
             return log_index
     return np.inf if log_budget == np.inf else log_index

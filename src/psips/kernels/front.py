@@ -8,7 +8,7 @@ import numpy as np
 
 from psips.kernels.belief import Belief
 from psips.kernels.cone import Metric
-from psips.kernels.jit import kernel, part, spliced
+from psips.kernels.jit import bare, kernel, part, spliced
 from psips.kernels.model import Floats, Ints, Model
 from psips.kernels.pareto import Mask, dominates, pareto_set
 
@@ -55,7 +55,7 @@ def empty_front(model: Model) -> Front:
     )
 
 
-@part
+@bare
 def copy_rows(source: Floats, target: Floats) -> None:
     """Copy a matrix."""
     for i in range(source.shape[0]):
@@ -63,7 +63,7 @@ def copy_rows(source: Floats, target: Floats) -> None:
             target[i, j] = source[i, j]
 
 
-@part
+@bare
 def metric_of(model: Model, front: Front) -> Metric:
     """Return the metric of the counts, as last refreshed."""
     return Metric(model.unstructured, front.inverse, front.W, model.Sigma, front.mu)
@@ -79,7 +79,7 @@ def image(Z: Floats, theta: Floats, a: int, out: Floats) -> None:
             out[a, c] += Z[a, i] * theta[i, c]
 
 
-@part
+@bare
 def refresh_means(
     unstructured: bool, N: Floats, theta: Floats, Z: Floats, mu: Floats, inverse: Floats
 ) -> None:
@@ -94,7 +94,7 @@ def refresh_means(
             image(Z, theta, a, mu)
 
 
-@part
+@bare
 def refresh_listed(
     Z: Floats, theta: Floats, F: Floats, which: Ints, mu: Floats, W: Floats
 ) -> None:
@@ -105,7 +105,7 @@ def refresh_listed(
         image(Z, F, a, W)
 
 
-@part
+@bare
 def find_change(values: Floats, members: Ints, live: Ints, keeper: Ints, piece: Ints) -> bool:
     """Whether ``values`` have another Pareto set than S_hat, and by which piece of Alt.
 

@@ -37,6 +37,14 @@ def part(function: F) -> F:
     return compiled
 
 
+def bare(function: F) -> F:
+    """Compile a part that allocates no array: it counts no references, which costs time."""
+    compiled: F = _njit(
+        **_FLAGS, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False
+    )(function)
+    return compiled
+
+
 def spliced(function: F) -> F:
     """Paste a kernel into its caller.
 

@@ -15,11 +15,11 @@ from psips.kernels.belief import Belief
 from psips.kernels.cone import Metric, move, moved, project
 from psips.kernels.draws import Draw, draw_rest
 from psips.kernels.front import EAGER, MEMBERS, Front, metric_of, refresh_listed
-from psips.kernels.jit import part
+from psips.kernels.jit import bare, part
 from psips.kernels.model import Floats, Ints, Model
 
 
-@part
+@bare
 def form(P: Floats, x: Floats) -> float:
     """||x||^2 in the metric P."""
     total = 0.0
@@ -29,7 +29,7 @@ def form(P: Floats, x: Floats) -> float:
     return total
 
 
-@part
+@bare
 def gains_of_change(A: Floats, change: Floats, gains: Floats) -> None:
     """g(a) = ||(theta - lambda)^T a||^2 in Sigma^-1, linear.
 
@@ -78,7 +78,7 @@ def posterior_gains(
         gains[a] = form(model.P, x)
 
 
-@part
+@bare
 def pool(
     mu: Floats, inverse: Floats, Sigma: Floats, z: int, m: int, xs: Ints, cs: Ints, y: Floats
 ) -> None:
@@ -109,13 +109,9 @@ def pool(
 def nearest_in_escape(
     metric: Metric,
     diagonal: bool,
-    values: Floats,
     z: int,
     members: Ints,
-    shift: Floats,
-    xs: Ints,
-    cs: Ints,
-    y: Floats,
+    draw: Draw,
 ) -> int:
     """Project on the piece "z above each x in S, in the objective where the draw has it most".
 
@@ -123,9 +119,9 @@ def nearest_in_escape(
     """
     d = metric.mu.shape[1]
     s = members.shape[0]
-    choice = np.empty(s, np.int64)  # -1 once listed
-    at_z = np.empty(d)
-    at_x = np.empty(d)
+    xs, cs, choice = draw.lists[0], draw.lists[1], draw.lists[2]  # choice -1 once listed
+    y, at_z, at_x = draw.work[0], draw.work[1, :d], draw.work[2, :d]
+    values, shift = draw.values, draw.shift
     m = 0
     for i in range(s):
         x = members[i]
@@ -175,10 +171,7 @@ def projected_gains(
         refresh_listed(model.Z, belief.theta, belief.F, members, front.mu, front.W)
     metric = metric_of(model, front)
     d = model.d
-    room = max(d, members.shape[0])
-    xs = np.empty(room, np.int64)
-    cs = np.empty(room, np.int64)
-    y = np.zeros(room)
+    xs, cs, y = draw.lists[0], draw.lists[1], draw.work[0]
     if below >= 0:
         m = d
         for c in range(m):
@@ -186,9 +179,7 @@ def projected_gains(
             cs[c] = c
         project(metric, z, m, xs, cs, y)
     else:
-        m = nearest_in_escape(
-            metric, model.diagonal, draw.values, z, members, draw.shift, xs, cs, y
-        )
+        m = nearest_in_escape(metric, model.diagonal, z, members, draw)
     if m == 0:
         return False
     shift, Sigma = draw.shift, model.Sigma

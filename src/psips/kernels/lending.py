@@ -91,6 +91,8 @@ def lend_draw(draw: Draw) -> Draw:
         lent(draw.piece),
         lent(draw.p),
         lent(draw.made),
+        lent(draw.lists),
+        lent(draw.work),
     )
 
 

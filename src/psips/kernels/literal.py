@@ -37,7 +37,8 @@ def draw_point(model: Model, belief: Belief, front: Front, draw: Draw) -> None:
             number,
         )
     else:
-        draw_theta(draw.stream, model.L, belief.F, belief.theta, 1.0, draw.theta)
+        row = draw.work[0]
+        draw_theta(draw.stream, model.L, belief.F, belief.theta, 1.0, row, draw.theta)
 
 
 @part

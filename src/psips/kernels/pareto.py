@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from psips.kernels.jit import kernel, part
+from psips.kernels.jit import bare, kernel, part
 from psips.kernels.model import Floats, Ints
 
 Mask = npt.NDArray[np.bool_]
 
 
-@part
+@bare
 def dominates(mu: Floats, x: int, z: int) -> bool:
     """Whether point ``x`` dominates point ``z``."""
     above = False
@@ -27,7 +27,7 @@ def dominates(mu: Floats, x: int, z: int) -> bool:
     return above
 
 
-@part
+@bare
 def _before(mu: Floats, first: int, a: int, b: int) -> bool:
     """Whether point ``a`` comes before ``b``, largest first, from objective ``first`` on."""
     for c in range(first, mu.shape[1]):
@@ -36,7 +36,7 @@ def _before(mu: Floats, first: int, a: int, b: int) -> bool:
     return False
 
 
-@part
+@bare
 def _order(mu: Floats, first: int, order: Ints) -> None:
     """Lexicographic order, largest first (heapsort): only earlier points dominate a point."""
     n = mu.shape[0]
@@ -63,7 +63,7 @@ def _order(mu: Floats, first: int, order: Ints) -> None:
         order[at] = moving
 
 
-@part
+@bare
 def _same(mu: Floats, x: int, z: int) -> bool:
     same = True
     for c in range(mu.shape[1]):

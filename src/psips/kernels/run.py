@@ -97,6 +97,8 @@ def drive(
         lent(cover.L),
         lent(cover.b),
         lent(cover.r),
+        lent(cover.mass),
+        lent(cover.scale),
         lent(cover.theta),
         lent(cover.N),
         lent(cover.V),
@@ -110,6 +112,8 @@ def drive(
         lent(draw.piece),
         lent(draw.p),
         lent(draw.made),
+        lent(draw.lists),
+        lent(draw.work),
     )
     learner = Learner(
         lent(learner.gains),

@@ -37,7 +37,7 @@ from psips.kernels.front import (
     metric_of,
     refresh_means,
 )
-from psips.kernels.jit import part
+from psips.kernels.jit import bare, part
 from psips.kernels.model import Floats, Ints, Model
 
 REFINE = 4.0  # nodes within e^-REFINE of the largest are split until they touch Alt
@@ -111,15 +111,15 @@ def _store(
     cover.shape[r, ANSWER] = z
     cover.shape[r, CONSTRAINTS] = kept
     cover.shape[r, GROUPS] = _group(metric, diagonal, z, kept, terms, weight)
-    if measure_records(metric, diagonal, cover, r, r + 1) < 0.0:  # one group is always valid
+    if measure_records(metric, diagonal, cover, r, r + 1, -1) < 0.0:  # one group is always valid
         cover.shape[r, GROUPS] = 1
         for k in range(kept):
             terms[k, 2] = 0
-        measure_records(metric, diagonal, cover, r, r + 1)
+        measure_records(metric, diagonal, cover, r, r + 1, -1)
     size[RECORDS] = r + 1
 
 
-@part
+@bare
 def distance_from(metric: Metric, z: int, x: int) -> float:
     """How far z is from reaching x in some objective; -1 if x does not dominate it."""
     gap = np.inf
@@ -131,7 +131,7 @@ def distance_from(metric: Metric, z: int, x: int) -> float:
     return gap / math.sqrt(inner(metric, z, x, x))
 
 
-@part
+@bare
 def find_keeper(metric: Metric, z: int, members: Ints) -> tuple[int, float]:
     """Return the member that dominates z most safely, and z's distance from its level."""
     best, distance = members[0], -1.0
