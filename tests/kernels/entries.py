@@ -129,7 +129,7 @@ def calibrated(
     return inflation_and_budget(unstructured, K, h, d, xi, calibration, t, members)
 
 
-BUILD, REFRESH, HITS, EAGER_HITS, CARELESS, CONTAINED = range(6)
+BUILD, REFRESH, HITS, EAGER_HITS, CARELESS, LOOSE, UNTHINNED, CONTAINED = range(8)
 
 
 @numba.njit(error_model="numpy")
@@ -151,6 +151,8 @@ def act(
 
     EAGER_HITS tries a few literal draws and builds the cover after them, every time anew.
     CARELESS is a broken sampler: it keeps a point whatever earlier sets contain it.
+    LOOSE proposes by bounds, the probabilities of a larger scale; UNTHINNED is broken and
+    takes them for the probabilities.
     """
     if what == BUILD:
         build(model, belief, front, cover, scale * scale)
@@ -158,7 +160,12 @@ def act(
     if what == REFRESH:
         return refresh(model, belief, front, cover, draw.piece)
     e = np.empty(DEPTH)
-    P, top = weigh(scale, np.inf, front.size[RECORDS], cover, LEARNER, draw.p)
+    bounded = what in (LOOSE, UNTHINNED)
+    wide = 1.2 * scale if bounded else scale
+    limit = 15.0 * scale if bounded else np.inf
+    P, top = weigh(wide, limit, front.size[RECORDS], cover, LEARNER, draw.p)
+    if what == UNTHINNED:
+        cover.scale[LEARNER] = scale
     for sample in range(log_index.shape[0]):
         seed(draw.stream, key, sample, 1)
         if what == CONTAINED:
@@ -177,16 +184,17 @@ def act(
             continue
         if what == EAGER_HITS:
             front.size[EAGER] = 1
-        if what != CARELESS:
+        if what in (HITS, EAGER_HITS):
             log_index[sample] = first_hit(model, belief, front, cover, draw, scale, log_budget)
             if log_index[sample] == np.inf:
                 continue
-        else:  # a limit of -1 hides every earlier set from the check
+        else:
+            seen = -1.0 if what == CARELESS else limit  # -1 hides every earlier set
             total = 0.0
             while True:
                 total += math.exp(log_geometric(draw.stream, math.log(P) + top))
                 pick = uniform(draw.stream) * P
-                if _propose(model, belief, front, cover, draw, scale, -1.0, LEARNER, pick):
+                if _propose(model, belief, front, cover, draw, scale, seen, LEARNER, pick):
                     break
             log_index[sample] = math.log(total)
         posterior_gains(model, belief, front, draw, scale, gains[sample])

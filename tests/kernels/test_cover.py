@@ -181,3 +181,19 @@ def test_the_nearest_distance() -> None:
             for leaf in np.ndindex(*(2,) * len(S)):
                 found.append(naive.piece(np.eye(7), mu, V, Sigma, int(z), S, list(leaf))[0])
         assert at.front.reach[0] ** 2 == pytest.approx(min(found), rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["diagonal", "correlated"])
+def test_one_pull_refreshes_what_it_touches(kind: str) -> None:
+    """After one result only its arm's records are measured, as if all had been."""
+    for seed in range(20):
+        some, every = (random_state(np.random.default_rng(seed), kind, 3) for _ in range(2))
+        for at in (some, every):
+            at.belief.N[2] += 1.0
+            at.belief.theta[2] += 0.01
+        every.front.inverse[:] = 0.0  # as if all had been pulled
+        assert act_on(REFRESH, some) == act_on(REFRESH, every)
+        for name in ("gap", "L", "b", "r"):
+            measured, anew = getattr(some.cover, name), getattr(every.cover, name)
+            np.testing.assert_array_equal(measured, anew)
+        assert (some.front.reach == every.front.reach).all()

@@ -15,7 +15,9 @@ from kernels.entries import (
     CARELESS,
     EAGER_HITS,
     HITS,
+    LOOSE,
     REFRESH,
+    UNTHINNED,
     Hits,
     State,
     act_on,
@@ -30,6 +32,7 @@ from kernels.entries import (
     state,
     walk,
 )
+from psips.kernels.firsthit import DRIFT, STOPPER
 
 SAMPLES = 10_000
 
@@ -102,6 +105,31 @@ def test_inflated_draws() -> None:
     assert min(table.values()) < laws.CAUGHT
 
 
+@pytest.mark.parametrize("name", ["independent", "negative", "six", "linear three"])
+def test_bounds_of_the_probabilities_will_do(name: str) -> None:
+    """Proposals by bounds are thinned to the law; without that they are caught."""
+    at = states.at(name, 0.01)
+    expected = literal(at, SAMPLES, rng=6)
+    table = compare(at, hits(LOOSE, at, SAMPLES), expected)
+    assert min(table.values()) > laws.FAIR, table
+    table = compare(at, hits(UNTHINNED, at, SAMPLES), expected)
+    assert min(table.values()) < laws.CAUGHT
+
+
+@pytest.mark.parametrize("name", ["independent", "linear"])
+def test_a_scale_that_drifts(name: str) -> None:
+    """The stopping rule's scale moves a little from round to round."""
+    at = states.at(name, 0.01)
+    hits(HITS, at, 1, log_budget=600.0)
+    known = at.cover.mass[:, STOPPER].copy()
+    found = hits(HITS, at, SAMPLES, scale=1.0 + DRIFT / 2, log_budget=600.0)
+    assert (at.cover.mass[:, STOPPER] == known).all()
+    table = compare(at, found, literal(at, SAMPLES, rng=7))
+    assert min(table.values()) > laws.FAIR, table
+    hits(HITS, at, 1, scale=1.0 + 2 * DRIFT, log_budget=600.0)
+    assert (at.cover.mass[:, STOPPER] != known).any()
+
+
 @pytest.mark.parametrize("name", ["independent", "linear three"])
 def test_a_few_literal_draws_first(name: str) -> None:
     at = states.at(name, 0.15)
@@ -151,7 +179,7 @@ def test_one_answer_has_no_alternative() -> None:
 def test_the_budget_cuts_the_index_and_nothing_else() -> None:
     """P(index > M) = (1 - P)^M, and hits within the budget come at the same places."""
     at = states.at("negative", 0.01)
-    free = hits(HITS, at, SAMPLES, key=7)
+    free = hits(HITS, at, SAMPLES, key=7, log_budget=600.0)
     cut = hits(HITS, at, SAMPLES, key=7, log_budget=np.log(50.0))
     assert (np.isinf(cut.index) == (free.index > 50)).all()
     within = free.index <= 50

@@ -211,9 +211,9 @@ def _propose(
             pick -= draw.p[j]
             if pick <= 0.0:
                 break
-    if scale < cover.scale[who]:  # p is a bound
-        if uniform(stream) * draw.p[k] > probability(cover, k, scale, scale):
-            return False
+    bounded = scale < cover.scale[who]
+    if bounded and uniform(stream) * draw.p[k] > probability(cover, k, scale, scale):
+        return False
     z = cover.shape[k, 0]
     if model.unstructured:
         draw_rows(stream, L, mean, inverse, scale, members, values, drawn, number)

@@ -63,7 +63,7 @@ def copy_rows(source: Floats, target: Floats) -> None:
             target[i, j] = source[i, j]
 
 
-@bare
+@spliced
 def metric_of(model: Model, front: Front) -> Metric:
     """Return the metric of the counts, as last refreshed."""
     return Metric(model.unstructured, front.inverse, front.W, model.Sigma, front.mu)

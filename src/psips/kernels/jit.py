@@ -38,10 +38,13 @@ def part(function: F) -> F:
 
 
 def bare(function: F) -> F:
-    """Compile a part that allocates no array: it counts no references, which costs time."""
-    compiled: F = _njit(
-        **_FLAGS, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False
-    )(function)
+    """Compile a part that counts no references, which costs more than a draw.
+
+    It must neither allocate an array, nor call what does, nor return one.
+    """
+    compiled: F = _njit(**_FLAGS, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)(
+        function
+    )
     return compiled
 
 

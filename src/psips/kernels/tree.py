@@ -111,7 +111,9 @@ def _store(
     cover.shape[r, ANSWER] = z
     cover.shape[r, CONSTRAINTS] = kept
     cover.shape[r, GROUPS] = _group(metric, diagonal, z, kept, terms, weight)
-    if measure_records(metric, diagonal, cover, r, r + 1, -1) < 0.0:  # one group is always valid
+    if (
+        measure_records(metric, diagonal, cover, r, r + 1, -1) < 0.0
+    ):  # one group is always valid
         cover.shape[r, GROUPS] = 1
         for k in range(kept):
             terms[k, 2] = 0
