@@ -16,9 +16,15 @@ if TYPE_CHECKING:
 def calibrate(
     runs: Annotated[int, typer.Option(help="Of each rule, delta and family.")] = 300,
     jobs: Annotated[int, typer.Option(help="Runs at a time; -1 for all cores.")] = 1,
-    out: Annotated[Path, typer.Option(help="CSV file; a .md beside it has the tables.")] = Path(
-        "calibration.csv"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="CSV file, added to if it exists; a .md beside it has tables.")
+    ] = Path("calibration.csv"),
+    rule: Annotated[
+        list[str] | None, typer.Option(help="Take this rule only (can be repeated).")
+    ] = None,
+    delta: Annotated[
+        list[float] | None, typer.Option(help="Instead of 0.1 and 0.05 (can be repeated).")
+    ] = None,
     family: Annotated[
         list[str] | None, typer.Option(help="Take this family only (can be repeated).")
     ] = None,
@@ -28,29 +34,40 @@ def calibrate(
     ] = False,
 ) -> None:
     """Measure the error rate of every stopping rule over fixed families of instances."""
-    from psips.errors import InputError
-    from psips.simulation.calibration import BROKEN, RULES, families, markdown, measure
+    from psips.errors import InputError, unknown
+    from psips.simulation.calibration import (
+        BROKEN,
+        DELTAS,
+        NAMES,
+        RULES,
+        measure,
+        merged,
+        read,
+        write,
+    )
 
     if not out.parent.is_dir():
         raise InputError(f"--out {str(out)!r}: there is no folder {str(out.parent)!r}")
-    if family is not None:
-        from psips.errors import unknown
-
-        known = list(families())
-        for name in family:
-            if name not in known:
-                raise unknown("family", name, known)
-    rows: list[Row] = []
+    for name in family or ():
+        if name not in NAMES:
+            raise unknown("family", name, list(NAMES))
+    rules = {one.name: one for one in ((BROKEN, *RULES) if broken else RULES)}
+    for name in rule or ():
+        if name not in rules:
+            raise unknown("rule", name, list(rules))
+    rows = read(out) if out.exists() else []
     with progress_line("loading (the first time, compiling takes about two minutes)") as line:
-        import pandas as pd
-
-        rules = (BROKEN, *RULES) if broken else RULES
         for row in measure(
-            runs=runs, jobs=jobs, rules=rules, only=family, cap=max_samples, progress=line
+            runs=runs,
+            jobs=jobs,
+            deltas=delta or DELTAS,
+            rules=[rules[name] for name in rule or rules],
+            only=family,
+            cap=max_samples,
+            progress=line,
         ):
-            rows.append(row)  # what is done is on file, should this be interrupted
-            pd.DataFrame([one.to_dict() for one in rows]).to_csv(out, index=False)
-            out.with_suffix(".md").write_text(markdown(rows))
+            rows = merged(rows, row)
+            write(rows, out)  # what is done is on file, should this be interrupted
     _show(rows)
     typer.echo(f"\nwritten: {out}, {out.with_suffix('.md')}")
 

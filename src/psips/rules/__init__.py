@@ -96,7 +96,8 @@ class Rules:
     eta : float or "estimate"
         Inflation of the min learner's draws; "estimate" is the paper's Algorithm 2.
     alpha : float
-        Forced exploration has weight ``n ** -alpha`` in the n-th ask.
+        Forced exploration has weight ``n ** -alpha`` in the n-th ask. The paper leaves it
+        open; 0.35 needs fewer samples than 0.5 in short runs and no more in long ones.
     kappa : float
         Factor of the budget in the calibration "sharp".
 
@@ -115,7 +116,7 @@ class Rules:
     draws: str = "first-hit"
     tracking: str = "c-tracking"
     eta: float | str = 1.0
-    alpha: float = 0.5
+    alpha: float = 0.35
     kappa: float = 1.0
 
     def __post_init__(self) -> None:

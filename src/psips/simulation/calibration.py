@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,16 @@ from psips.rules import Rules
 from psips.simulation.summary import clopper_pearson, simulate_many
 
 DELTAS = (0.1, 0.05)
+NAMES = (
+    "random",
+    "near-ties",
+    "many arms",
+    "many objectives",
+    "rho = -0.9",
+    "rho = 0.9",
+    "linear",
+    "bernoulli",
+)
 INSTANCES = 10  # of each family
 CAP = 200_000  # samples of a run; one that reaches it claims nothing
 
@@ -102,6 +114,11 @@ class Row:
     mean_samples: float
     lower_bound: float
 
+    @property
+    def key(self) -> tuple[str, float, str]:
+        """What the row is about."""
+        return self.rule, self.delta, self.family
+
     def to_dict(self) -> dict[str, Any]:
         """Return the row as plain data."""
         return asdict(self)
@@ -110,16 +127,17 @@ class Row:
 def families() -> dict[str, list[Instance]]:
     """Return the fixed families of instances, each with its instances."""
     rng = np.random.default_rng(20240601)
-    return {
-        "random": [instance("random-gaussian", K=5, d=2, seed=s) for s in range(INSTANCES)],
-        "near-ties": [_near_tie(rng) for _ in range(INSTANCES)],
-        "many arms": [_spread(rng, 20, 2) for _ in range(INSTANCES)],
-        "many objectives": [_spread(rng, 6, 5) for _ in range(INSTANCES)],
-        "rho = -0.9": [instance("correlated", rho=-0.9)],
-        "rho = 0.9": [instance("correlated", rho=0.9)],
-        "linear": [_linear(rng) for _ in range(INSTANCES)],
-        "bernoulli": [instance("random-bernoulli", K=5, d=2, seed=s) for s in range(INSTANCES)],
-    }
+    made = (
+        [instance("random-gaussian", K=5, d=2, seed=s) for s in range(INSTANCES)],
+        [_near_tie(rng) for _ in range(INSTANCES)],
+        [_spread(rng, 20, 2) for _ in range(INSTANCES)],
+        [_spread(rng, 6, 5) for _ in range(INSTANCES)],
+        [instance("correlated", rho=-0.9)],
+        [instance("correlated", rho=0.9)],
+        [_linear(rng) for _ in range(INSTANCES)],
+        [instance("random-bernoulli", K=5, d=2, seed=s) for s in range(INSTANCES)],
+    )
+    return dict(zip(NAMES, made, strict=True))
 
 
 def _names(d: int) -> list[str]:
@@ -284,6 +302,40 @@ def _together(rule: Rule, delta: float, parts: Sequence[Row]) -> Row:
         sum(row.errors for row in parts),
         sum(row.runs * row.mean_samples for row in parts) / runs,
         sum(row.runs * row.lower_bound for row in parts) / runs,
+    )
+
+
+def read(path: Path) -> list[Row]:
+    """Return the rows of a CSV file written before."""
+    with path.open(newline="", encoding="utf-8") as file:
+        table = list(csv.DictReader(file))
+    names = [field.name for field in fields(Row)]
+    if not table or list(table[0]) != names:
+        raise InputError(
+            f"{str(path)!r} is not a calibration: expected the columns {', '.join(names)}; "
+            f"name another file, or remove it"
+        )
+    kinds: dict[str, type] = {"str": str, "int": int, "float": float}
+    read_as = {field.name: kinds[str(field.type)] for field in fields(Row)}
+    return [Row(**{name: read_as[name](row[name]) for name in names}) for row in table]
+
+
+def write(rows: Sequence[Row], path: Path) -> None:
+    """Write the rows to a CSV file and the tables of the documentation beside it."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        table = csv.DictWriter(file, [field.name for field in fields(Row)])
+        table.writeheader()
+        table.writerows(row.to_dict() for row in rows)
+    path.with_suffix(".md").write_text(markdown(rows), encoding="utf-8")
+
+
+def merged(rows: Sequence[Row], new: Row) -> list[Row]:
+    """Return the rows with ``new`` among them, in the order of rules, deltas and families."""
+    rules = [rule.name for rule in (*RULES, BROKEN)]
+    names = [*NAMES, "all"]
+    kept = [row for row in rows if row.key != new.key] + [new]
+    return sorted(
+        kept, key=lambda row: (rules.index(row.rule), -row.delta, names.index(row.family))
     )
 
 
