@@ -43,7 +43,7 @@ def simulate(
         ),
     ] = None,
     calibration: Annotated[
-        Text, typer.Option(help="heuristic (default), proven or sharp.")
+        Text, typer.Option(help="sharp (default of the posterior rule), heuristic or proven.")
     ] = None,
     draws: Annotated[Text, typer.Option(help="first-hit (default) or literal.")] = None,
     tracking: Annotated[Text, typer.Option(help="c-tracking (default) or mixture.")] = None,

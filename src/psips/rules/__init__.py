@@ -53,9 +53,11 @@ STOPPING = {
     "elimination": Rule(6, "stops when every arm is accepted or dropped"),
 }
 CALIBRATION = {
+    "sharp": Rule(
+        2, "measured to err at most delta / 2, not proven: no inflation, fewer draws"
+    ),
     "heuristic": Rule(0, "the paper's experiments; errs far less than delta, not proven"),
     "proven": Rule(1, "the paper's lemma: errs with probability at most delta"),
-    "sharp": Rule(2, "measured, not proven: no inflation of the posterior"),
 }
 DRAWS = {
     "first-hit": Rule(0, "jumps to the first draw in the alternative; same law"),
@@ -67,7 +69,7 @@ TRACKING = {
 }
 
 
-OWN = "own"  # the stopping rule that belongs to the sampling rule
+OWN = "own"  # the stopping rule of the sampling rule; the calibration of the stopping rule
 RADII = ("ape", "elimination")  # rules that compare confidence radii of single arms
 
 
@@ -89,10 +91,10 @@ class Rules:
         Names from the tables of this module. The stopping rule is the sampling rule's own
         unless another is given: "ape", "elimination" and "track-and-stop" (whose is "glr")
         bring one along, the others stop by "posterior". The calibration belongs to the
-        stopping rules "posterior" and "glr" ("sharp" to "posterior" only); "ape" and
-        "elimination" have no other than "heuristic", "certified" is always proven,
-        and "bayes" is a Bayesian statement, which needs no calibration and bounds no error
-        rate.
+        stopping rules "posterior" ("sharp" unless another is given) and "glr"
+        ("heuristic"); "ape" and "elimination" have no other than "heuristic", "certified"
+        is always proven, and "bayes" is a Bayesian statement, which needs no calibration
+        and bounds no error rate.
     eta : float or "estimate"
         Inflation of the min learner's draws; "estimate" is the paper's Algorithm 2.
     alpha : float
@@ -112,7 +114,7 @@ class Rules:
     delta: float = 0.1
     sampling: str = "projected"
     stopping: str = OWN
-    calibration: str = "heuristic"
+    calibration: str = OWN
     draws: str = "first-hit"
     tracking: str = "c-tracking"
     eta: float | str = 1.0
@@ -129,6 +131,9 @@ class Rules:
         if self.stopping == OWN:
             object.__setattr__(self, "stopping", SAMPLING[self.sampling].own)
         _number("stopping rule", self.stopping, STOPPING)
+        if self.calibration == OWN:
+            sharp = self.stopping == "posterior"
+            object.__setattr__(self, "calibration", "sharp" if sharp else "heuristic")
         _number("calibration", self.calibration, CALIBRATION)
         _number("kind of draws", self.draws, DRAWS)
         _number("tracking", self.tracking, TRACKING)
