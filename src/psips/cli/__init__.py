@@ -13,6 +13,7 @@ from psips.cli.calibrate import calibrate
 from psips.cli.complexity import complexity
 from psips.cli.demo import demo
 from psips.cli.instances import instances
+from psips.cli.reproduce import reproduce, results
 from psips.cli.simulate import simulate
 from psips.cli.study import study
 from psips.errors import InputError
@@ -30,6 +31,8 @@ app.command()(instances)
 app.command()(complexity)
 app.command()(bench)
 app.command()(calibrate)
+app.command()(reproduce)
+app.command()(results)
 app.add_typer(study, name="study")
 
 
