@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psips.experiments.contenders import LOOKS, label_of
+from psips.experiments.figure import contenders_in
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-STYLE = {
+STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.titlesize": 9,
     "axes.labelsize": 9,
@@ -122,12 +123,12 @@ def lines(
     band: tuple[float, float] | None = None,
 ) -> None:
     """Draw a line per contender over ``x``; a band of quantiles, or of the mean's 95%."""
-    for (rule, stop), chosen in frame.groupby(["rule", "stop"], sort=False):
+    for rule, stop, chosen in contenders_in(frame):
         groups = chosen.groupby(x, sort=True)[y]
         middle = groups.mean() if centre == "mean" else groups.median()
         at = middle.index.to_numpy(float)
         if band is None:
-            half = 1.96 * groups.std(ddof=1).fillna(0) / np.sqrt(groups.count())
+            half: Any = 1.96 * groups.std(ddof=1).fillna(0) / np.sqrt(groups.count())
             low, high = middle - half, middle + half
         else:
             low, high = groups.quantile(band[0]), groups.quantile(band[1])

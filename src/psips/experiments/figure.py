@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from psips.kernels.model import Floats
 from psips.simulation.cells import Cell
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 HOLDS, FAILS, OPEN = "holds", "does not hold", "not settled"
-Z95 = 1.959964
 
 
 class Row(NamedTuple):
@@ -100,12 +100,18 @@ def pick(
     frame: pd.DataFrame, rule: str, panel: str | None = None, **where: Any
 ) -> pd.DataFrame:
     """Return the lines of a contender, in the order of the runs."""
-    chosen = frame[(frame["rule"] == rule) & (frame["stop"] == where.pop("stop", "own"))]
+    chosen: pd.DataFrame = frame[(frame["rule"] == rule) & (frame["stop"] == where.pop("stop", "own"))]
     if panel is not None:
         chosen = chosen[chosen["panel"] == panel]
     for name, value in where.items():
         chosen = chosen[chosen[name] == value]
     return chosen.sort_values(["panel", "x", "run"], kind="stable")
+
+
+def contenders_in(frame: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Yield rule, stop and lines of each contender, in the order of the table."""
+    for (rule, stop), chosen in frame.groupby(["rule", "stop"], sort=False):  # type: ignore[misc]
+        yield str(rule), str(stop), chosen
 
 
 class Interval(NamedTuple):
@@ -125,11 +131,20 @@ def mean(values: Any) -> Interval:
     Examples
     --------
     >>> str(mean([1.0, 2.0, 3.0]))
-    '2.00, 95% interval 0.87 to 3.13'
+    '2.00, 95% interval -0.48 to 4.48'
     """
     x = np.asarray(values, float)
-    half = Z95 * x.std(ddof=1) / math.sqrt(len(x)) if len(x) > 1 else math.inf
+    half = _half_width(x)
     return Interval(float(x.mean()), float(x.mean() - half), float(x.mean() + half))
+
+
+def _half_width(x: Floats) -> float:
+    """Half of Student's 95% interval of a mean."""
+    from scipy.stats import t
+
+    if len(x) < 2:
+        return math.inf
+    return float(t.ppf(0.975, len(x) - 1) * x.std(ddof=1) / math.sqrt(len(x)))
 
 
 def ratio(above: Any, below: Any) -> Interval:
@@ -142,8 +157,7 @@ def ratio(above: Any, below: Any) -> Interval:
     """
     a, b = np.asarray(above, float), np.asarray(below, float)
     value = a.mean() / b.mean()
-    rest = a - value * b
-    half = Z95 * rest.std(ddof=1) / math.sqrt(len(a)) / b.mean() if len(a) > 1 else math.inf
+    half = _half_width(a - value * b) / b.mean()
     return Interval(float(value), float(value - half), float(value + half))
 
 
@@ -186,7 +200,12 @@ def claim_errors(frame: pd.DataFrame) -> Claim:
     from psips.simulation.summary import clopper_pearson
 
     verdict, worst = HOLDS, ""
-    for (rule, stop, delta), chosen in frame.groupby(["rule", "stop", "delta"], sort=False):
+    cells = [
+        (rule, stop, float(delta), chosen)
+        for rule, stop, lines in contenders_in(frame)
+        for delta, chosen in lines.groupby("delta")
+    ]
+    for rule, stop, delta, chosen in cells:
         errors = int((chosen["stopped"] & ~chosen["correct"]).sum())
         low, _ = clopper_pearson(errors, max(1, int(chosen["stopped"].sum())))
         if low > delta:

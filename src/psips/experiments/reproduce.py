@@ -17,9 +17,7 @@ from psips.simulation.cells import Cell, perform
 if TYPE_CHECKING:
     import pandas as pd
 
-FIGURES = {
-    figure.name: figure for figure in (*stopping_times.FIGURES, *trajectories.FIGURES)
-}
+FIGURES = {figure.name: figure for figure in (*stopping_times.FIGURES, *trajectories.FIGURES)}
 RUNS = 50  # all figures in less than 20 minutes on two cores; 500 is the paper's size
 SETTINGS = "reproduce.json"
 
@@ -74,9 +72,7 @@ class Reproduction:
                 kinds.setdefault((*kind, row.cell.posterior), row.cell)
         for cell in kinds.values():
             few = (30,) if cell.marks else ()
-            perform(
-                Cell("correlated", cell.rules, 0, {}, 30, few, cell.posterior), self.seed
-            )
+            perform(Cell("correlated", cell.rules, 0, {}, 30, few, cell.posterior), self.seed)
 
     def write(self) -> dict[str, list[Claim]]:
         """Write the files of every figure; return the claims by figure."""

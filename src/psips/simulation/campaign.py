@@ -184,7 +184,7 @@ class _Worker:
 
 
 class _Here(Executor):
-    """This process."""
+    """Runs are done in this process, at once."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = Future()
@@ -243,7 +243,7 @@ def _client(dask: Any) -> Any:
         from distributed import default_client
 
         try:
-            return default_client()
+            return default_client()  # type: ignore[no-untyped-call]
         except ValueError:
             return None
     if not isinstance(dask, str):
@@ -251,8 +251,10 @@ def _client(dask: Any) -> Any:
     try:
         from distributed import Client
     except ImportError:
-        raise InputError("a Dask cluster needs the package: pip install 'psips[dask]'") from None
+        raise InputError(
+            "a Dask cluster needs the package: pip install 'psips[dask]'"
+        ) from None
     try:
-        return Client(dask, timeout=10)
+        return Client(dask, timeout=10)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise InputError(f"no Dask scheduler answers at {dask!r}: {error}") from None
