@@ -6,6 +6,7 @@ the key and of the results it was told, in their order.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,12 +17,26 @@ from psips.kernels.draws import LITERAL, Draw, empty_draw
 from psips.kernels.front import MEMBERS, RECORDS, Front, empty_front
 from psips.kernels.model import Floats, Model
 from psips.kernels.noise import Source
+from psips.kernels.rivalry import (
+    drive_gradient,
+    drive_rivals,
+    drive_rivals_certainly,
+    drive_rivals_drawing,
+)
+from psips.kernels.rivals import Rival, empty_rival
 from psips.kernels.rng import Stream
 from psips.kernels.round import (
+    APE,
+    BY_APE,
+    BY_ELIMINATION,
+    BY_GLR,
     BY_POSTERIOR,
     HINT,
+    NEVER,
     OUTCOMES,
+    PROJECTED,
     STOPPED,
+    TRACK_AND_STOP,
     Learner,
     Options,
     empty_learner,
@@ -46,10 +61,12 @@ class Engine:
         self.front: Front = empty_front(model)
         self.cover: Cover = empty_cover(model, capacity)
         self.learner: Learner = empty_learner(model)
+        self.rival: Rival = empty_rival(model.K)
         self.outcome: Floats = np.zeros(OUTCOMES)
         self.outcome[HINT + 1] = -1.0
         self._draw: Draw = empty_draw(model, capacity)
         self._nowhere = nowhere(model)
+        self._rivals = entry_of_rivals(options)
         self.judge()
 
     def learn(self, arm: int, x: Floats) -> None:
@@ -78,6 +95,23 @@ class Engine:
                 self.front,
                 self._draw,
                 self.learner,
+                self.outcome,
+                self.key,
+                source,
+                noise_key,
+                mode,
+                results,
+            )
+        if self._rivals is not None:
+            return self._rivals(
+                self.model,
+                self.options,
+                self.belief,
+                self.front,
+                self.cover,
+                self._draw,
+                self.learner,
+                self.rival,
                 self.outcome,
                 self.key,
                 source,
@@ -134,6 +168,7 @@ class Engine:
             "front": _plain(self.front, None),
             "cover": _plain(self.cover, used),
             "learner": _plain(self.learner, None),
+            **({} if self._rivals is None else {"rival": _plain(self.rival, None)}),
             "outcome": [repr(float(v)) for v in self.outcome],
             "key": [int(v) for v in self.key],
         }
@@ -144,8 +179,22 @@ class Engine:
         _fill(self.front, state["front"])
         _fill(self.cover, state["cover"])
         _fill(self.learner, state["learner"])
+        if self._rivals is not None:
+            _fill(self.rival, state["rival"])
         self.outcome[:] = [float(v) for v in state["outcome"]]
         self.key[:] = np.array(state["key"], np.uint64)
+
+
+def entry_of_rivals(options: Options) -> Callable[..., int] | None:
+    """Return the compiled loop of a rival method, the smallest that will do; None for others."""
+    sampling, stopping = options.sampling, options.stopping
+    if sampling <= PROJECTED or (sampling < APE and stopping != BY_APE):
+        return None
+    if sampling == TRACK_AND_STOP and stopping in (NEVER, BY_GLR, BY_APE):
+        return drive_gradient
+    if sampling != TRACK_AND_STOP and stopping in (NEVER, BY_APE, BY_ELIMINATION):
+        return drive_rivals
+    return drive_rivals_drawing if stopping == BY_POSTERIOR else drive_rivals_certainly
 
 
 _RECORD_FIELDS = ("shape", "terms", "y", "gap", "L", "b", "r")

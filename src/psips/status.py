@@ -11,8 +11,10 @@ import numpy as np
 from psips.engine import Engine
 from psips.kernels.model import Floats
 from psips.kernels.round import (
+    BY_APE,
     BY_BAYES,
     BY_CERTIFICATES,
+    BY_ELIMINATION,
     BY_GLR,
     EVIDENCE,
     LOG_BUDGET,
@@ -55,8 +57,8 @@ class Status:
         of the draw that disagreed (None if none did), ``log_budget`` that of M, and
         ``fraction`` their ratio: 0 at the start, 1 at the stop, noisy in between. The rule
         ``glr`` has ``evidence`` and ``threshold`` (so has ``bayes``: -log of the probability
-        of another set, and log(1 / delta)), ``certified`` the number ``settled`` of
-        ``answers``, each with their ``fraction``.
+        of another set, and log(1 / delta)), ``certified``, ``ape`` and ``elimination`` the
+        number ``settled`` of ``answers``, each with their ``fraction``.
     probability_of_change : float
         Posterior probability that the Pareto set is another than the candidate set, by the
         flat prior (linear: the prior of the regularisation); accurate when it is tiny.
@@ -159,8 +161,9 @@ def _evidence(engine: Engine, settled: int) -> dict[str, float | None]:
         value, threshold = float(outcome[EVIDENCE]), float(outcome[THRESHOLD])
         fraction = 1.0 if engine.stopped else min(1.0, value / max(threshold, 1e-300))
         return {"evidence": value, "threshold": threshold, "fraction": fraction}
-    if rule == BY_CERTIFICATES:
+    if rule in (BY_CERTIFICATES, BY_APE, BY_ELIMINATION):
         n = engine.model.n
+        settled = settled if rule == BY_CERTIFICATES else int(outcome[EVIDENCE])
         return {"settled": float(settled), "answers": float(n), "fraction": settled / n}
     hit, budget = float(outcome[LOG_HIT]), float(outcome[LOG_BUDGET])
     if engine.stopped:

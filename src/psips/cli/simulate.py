@@ -30,10 +30,17 @@ def simulate(
     seed: Annotated[Count, typer.Option(help="Of the random numbers.  [default: 0]")] = None,
     sampling: Annotated[
         Text,
-        typer.Option(help="projected (default), posterior, uniform, round-robin or oracle."),
+        typer.Option(
+            help="projected (default), posterior, uniform, round-robin or oracle; or a rival: "
+            "ape, elimination, track-and-stop or top-two."
+        ),
     ] = None,
     stopping: Annotated[
-        Text, typer.Option(help="posterior (default), glr, certified, bayes or never.")
+        Text,
+        typer.Option(
+            help="posterior, glr, certified, bayes, ape, elimination or never.  "
+            "[default: the sampling rule's own]"
+        ),
     ] = None,
     calibration: Annotated[
         Text, typer.Option(help="heuristic (default), proven or sharp.")

@@ -4,7 +4,8 @@
 counts, exceeds a threshold; with beta(t, delta) of Lemma concentration_threshold the truth
 is nearer than that at all times with probability 1 - delta. ``certified``: stop when no
 verdict is open, see `psips.kernels.certificates`. ``bayes``: stop when the posterior
-probability of Alt(S_hat) is at most delta, see `psips.kernels.estimate`.
+probability of Alt(S_hat) is at most delta, see `psips.kernels.estimate`. ``ape``: stop when
+all of APE's indices are at least 0, see `psips.kernels.rivals`.
 """
 
 from __future__ import annotations
@@ -31,8 +32,10 @@ from psips.kernels.front import (
 from psips.kernels.jit import part, spliced
 from psips.kernels.model import Floats, Model
 from psips.kernels.response import best_response
+from psips.kernels.rivals import clear_arms
 from psips.kernels.rng import STOP, Stream, seed
 from psips.kernels.round import (
+    BY_APE,
     BY_BAYES,
     BY_CERTIFICATES,
     BY_GLR,
@@ -112,6 +115,12 @@ def weigh_evidence(
         elif options.stopping == BY_CERTIFICATES:
             log_inverse = options.calibration.log_inverse
             if all_settled(model, belief, front, log_inverse, outcome[HINT:]):
+                outcome[STOPPED] = 1.0
+        elif options.stopping == BY_APE:
+            log_inverse = options.calibration.log_inverse
+            outcome[THRESHOLD] = float(model.K)
+            outcome[EVIDENCE] = float(clear_arms(model, belief, front, log_inverse))
+            if outcome[EVIDENCE] >= outcome[THRESHOLD]:
                 outcome[STOPPED] = 1.0
         elif options.stopping == BY_BAYES:
             seed(draw.stream, key, belief.tally[0], STOP)

@@ -32,8 +32,9 @@ from psips.kernels.tree import build
 
 # Sampling rules.
 POSTERIOR, PROJECTED, UNIFORM, ROUND_ROBIN, ORACLE = range(5)
+APE, ELIMINATION, TRACK_AND_STOP, TOP_TWO = range(5, 9)
 # Stopping rules.
-NEVER, BY_POSTERIOR, BY_GLR, BY_CERTIFICATES, BY_BAYES = range(5)
+NEVER, BY_POSTERIOR, BY_GLR, BY_CERTIFICATES, BY_BAYES, BY_APE, BY_ELIMINATION = range(7)
 # How the weights become arms.
 TRACK, MIXTURE = range(2)
 

@@ -18,10 +18,14 @@ if TYPE_CHECKING:
 
 
 class Rule(NamedTuple):
-    """A rule's number in the kernels and one line on what it does."""
+    """A rule's number in the kernels, one line on what it does, and how it stops.
+
+    ``own`` is the stopping rule that a sampling rule brings along.
+    """
 
     code: int
     about: str
+    own: str = "posterior"
 
 
 SAMPLING = {
@@ -30,6 +34,14 @@ SAMPLING = {
     "uniform": Rule(2, "an arm at random"),
     "round-robin": Rule(3, "the arm with the fewest pulls"),
     "oracle": Rule(4, "the optimal weights of the truth: a yardstick"),
+    "ape": Rule(5, "APE (Kone et al. 2023): the arm least clear, or its nearest rival", "ape"),
+    "elimination": Rule(
+        6, "Auer et al. 2016: all arms not yet accepted or dropped, in turn", "elimination"
+    ),
+    "track-and-stop": Rule(
+        7, "Crepon et al. 2024: weights climb the gradient of the likelihood ratio", "glr"
+    ),
+    "top-two": Rule(8, "Top-Two Thompson Sampling (Russo 2016), for one objective"),
 }
 STOPPING = {
     "never": Rule(0, "goes on until it is told to end"),
@@ -37,6 +49,8 @@ STOPPING = {
     "glr": Rule(2, "stops when the likelihood ratio against all other sets is large"),
     "certified": Rule(3, "stops when every answer is proven in or out; proven, any sampling"),
     "bayes": Rule(4, "stops when the posterior probability of another set is at most delta"),
+    "ape": Rule(5, "stops when confidence intervals settle every arm in or out"),
+    "elimination": Rule(6, "stops when every arm is accepted or dropped"),
 }
 CALIBRATION = {
     "heuristic": Rule(0, "the paper's experiments; errs far less than delta, not proven"),
@@ -51,6 +65,10 @@ TRACKING = {
     "c-tracking": Rule(0, "the arm furthest behind the weights played so far"),
     "mixture": Rule(1, "an arm drawn from the weights, as published"),
 }
+
+
+OWN = "own"  # the stopping rule that belongs to the sampling rule
+RADII = ("ape", "elimination")  # rules that compare confidence radii of single arms
 
 
 def _number(kind: str, name: str, table: dict[str, Rule]) -> int:
@@ -68,7 +86,9 @@ class Rules:
     delta : float
         Accepted probability of a wrong answer, in (0, 1).
     sampling, stopping, calibration, draws, tracking : str
-        Names from the tables of this module. The calibration belongs to the stopping rules
+        Names from the tables of this module. The stopping rule is the sampling rule's own
+        unless another is given: "ape", "elimination" and "track-and-stop" (whose is "glr")
+        bring one along, the others stop by "posterior". The calibration belongs to the stopping rules
         "posterior" and "glr" ("sharp" to "posterior" only); "certified" is always proven,
         and "bayes" is a Bayesian statement, which needs no calibration and bounds no error
         rate.
@@ -83,11 +103,13 @@ class Rules:
     --------
     >>> Rules(delta=0.05).sampling
     'projected'
+    >>> Rules(sampling="track-and-stop").stopping
+    'glr'
     """
 
     delta: float = 0.1
     sampling: str = "projected"
-    stopping: str = "posterior"
+    stopping: str = OWN
     calibration: str = "heuristic"
     draws: str = "first-hit"
     tracking: str = "c-tracking"
@@ -102,15 +124,13 @@ class Rules:
                 f"between 0 and 1, got {self.delta!r}; 0.05 or 0.1 are usual"
             )
         _number("sampling rule", self.sampling, SAMPLING)
+        if self.stopping == OWN:
+            object.__setattr__(self, "stopping", SAMPLING[self.sampling].own)
         _number("stopping rule", self.stopping, STOPPING)
         _number("calibration", self.calibration, CALIBRATION)
         _number("kind of draws", self.draws, DRAWS)
         _number("tracking", self.tracking, TRACKING)
-        if self.stopping == "glr" and self.calibration == "sharp":
-            raise InputError(
-                "the calibration 'sharp' is one of the posterior rule: "
-                "the rule 'glr' has 'heuristic' and 'proven'"
-            )
+        self._check_company()
         if self.draws == "literal" and self.stopping not in ("never", "posterior"):
             raise InputError(
                 f"draws='literal' is the published loop, which stops by 'posterior' or "
@@ -130,6 +150,46 @@ class Rules:
         if not 0.0 < self.kappa < math.inf:
             raise InputError(f"kappa: expected a positive number, got {self.kappa!r}")
 
+    def _check_company(self) -> None:
+        """Refuse rules that do not go together."""
+        if self.stopping in ("glr", *RADII) and self.calibration == "sharp":
+            known = "'heuristic' and 'proven'" if self.stopping == "glr" else "'heuristic'"
+            raise InputError(
+                f"the calibration 'sharp' is one of the posterior rule: "
+                f"the rule {self.stopping!r} has {known}"
+            )
+        if self.stopping in RADII and self.calibration == "proven":
+            raise InputError(
+                f"the stopping rule {self.stopping!r} has the threshold that methods are "
+                f"compared with, which has no proof: choose stopping='posterior', 'glr' or "
+                f"'certified', which have one, or calibration='heuristic'"
+            )
+        if self.stopping == "elimination" and self.sampling != "elimination":
+            raise InputError(
+                f"the stopping rule 'elimination' belongs to the sampling rule of that name, "
+                f"not to {self.sampling!r}"
+            )
+        if self.draws == "literal" and SAMPLING[self.sampling].code >= SAMPLING["ape"].code:
+            raise InputError(
+                f"draws='literal' is the published loop, which the sampling rule "
+                f"{self.sampling!r} is not part of: leave draws at 'first-hit'"
+            )
+
+    def _check_fit(self, problem: Problem) -> None:
+        """Refuse rules for single arms in a linear problem, and Top-Two for many objectives."""
+        for rule in (self.sampling, self.stopping):
+            if rule in RADII and not problem.unstructured:
+                raise InputError(
+                    f"the rule {rule!r} compares arms measured one by one and has no use for "
+                    f"features: choose 'track-and-stop' or 'projected' in a linear problem"
+                )
+        if self.sampling == "top-two" and not (problem.unstructured and problem.d == 1):
+            linear = "" if problem.unstructured else ", with features"
+            raise InputError(
+                f"the sampling rule 'top-two' finds the best of arms without features by one "
+                f"objective: this problem has {problem.d} objective(s){linear}"
+            )
+
     def to_dict(self) -> dict[str, Any]:
         """Return the rules as plain data."""
         return asdict(self)
@@ -138,6 +198,7 @@ class Rules:
         """Return the rules as the kernels read them, checked against the problem."""
         from psips.kernels.round import Options
 
+        self._check_fit(problem)
         if self.sampling == "oracle" and target is None:
             raise InputError(
                 "the sampling rule 'oracle' needs the truth: use it in simulations only"

@@ -1,0 +1,355 @@
+"""The steps of rival methods: APE, elimination and Top-Two Thompson Sampling.
+
+In units of one measurement's standard deviation in each objective, M(i, j) is by how much arm
+i is above arm j where it does best, max_c (mu_i - mu_j)(c), on the estimates, and
+m(i, j) = -M(i, j) by how much j is above i in every objective. The radius of an arm's
+estimates is b_i = sqrt(2 beta(N_i) / N_i) with beta(n) = log(1 / delta) + log log n, the
+threshold with which the methods are compared; it is not proven.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from psips.kernels.belief import Belief, ready
+from psips.kernels.draws import Draw
+from psips.kernels.front import MEMBERS, Front, elect_plainly
+from psips.kernels.jit import part, spliced
+from psips.kernels.model import Floats, Ints, Model
+from psips.kernels.pareto import Mask
+from psips.kernels.rng import LEARN, Stream, log_tail, normal, normal_above, seed, uniform
+from psips.kernels.round import (
+    APE,
+    ASKED,
+    BY_APE,
+    BY_ELIMINATION,
+    ELIMINATION,
+    EVIDENCE,
+    STOPPED,
+    THRESHOLD,
+    TOP_TWO,
+    Learner,
+    Options,
+    fixed_weights,
+    next_arm,
+    unseen,
+)
+
+# Standing of an arm in the elimination.
+ACTIVE, ACCEPTED, DROPPED = range(3)
+
+
+class Rival(NamedTuple):
+    """State of the rival methods; updated in place."""
+
+    standing: Ints  # (K,) ACTIVE, ACCEPTED or DROPPED
+    rounds: Ints  # (1,) rounds of the elimination that are over
+    logs: Floats  # (K,) logarithms of Track-and-Stop's weights, the largest 0
+    steepest: Floats  # (1,) largest entry of a gradient so far
+
+
+def empty_rival(K: int) -> Rival:
+    """Return the state of a method that has not begun."""
+    return Rival(np.zeros(K, np.int64), np.zeros(1, np.int64), np.zeros(K), np.zeros(1))
+
+
+@part
+def radius(log_inverse: float, n: float) -> float:
+    """Return b_i after ``n`` pulls."""
+    return math.sqrt(2.0 * (log_inverse + math.log(math.log(max(n, math.e)))) / n)
+
+
+@part
+def standardise(Sigma: Floats, theta: Floats, points: Floats) -> None:
+    """Write the means in units of the standard deviations, by objective (d, K)."""
+    for c in range(theta.shape[1]):
+        scale = math.sqrt(Sigma[c, c])
+        for a in range(theta.shape[0]):
+            points[c, a] = theta[a, c] / scale
+
+
+@part
+def leads(points: Floats, i: int, row: Floats) -> None:
+    """Write M(i, j) for every arm j."""
+    for j in range(row.shape[0]):
+        row[j] = points[0, i] - points[0, j]
+    for c in range(1, points.shape[0]):
+        for j in range(row.shape[0]):
+            row[j] = max(row[j], points[c, i] - points[c, j])
+
+
+@part
+def lead(points: Floats, i: int, j: int) -> float:
+    """M(i, j)."""
+    most = points[0, i] - points[0, j]
+    for c in range(1, points.shape[0]):
+        most = max(most, points[c, i] - points[c, j])
+    return most
+
+
+@part
+def fewest(N: Floats, pending: Floats, standing: Ints, among: int) -> int:
+    """Return the arm least pulled of those with standing up to ``among``; -1 if none."""
+    arm = -1
+    for a in range(N.shape[0]):
+        if standing[a] <= among and (arm < 0 or N[a] + pending[a] < N[arm] + pending[arm]):
+            arm = a
+    return arm
+
+
+@part
+def indices(points: Floats, b: Floats, inside: Mask, index: Floats) -> None:
+    """APE's indices: by how much it is clear that an arm is in S_hat, or that it is not.
+
+    ``points`` (d, K) are the standardised means.
+    """
+    K = points.shape[1]
+    row = np.empty(K)
+    for i in range(K):
+        leads(points, i, row)
+        if inside[i]:
+            index[i] = np.inf
+            row[i] = np.inf
+            for j in range(K):
+                index[i] = min(index[i], row[j] - b[i] - b[j])
+        else:
+            index[i] = -np.inf
+            row[i] = np.inf
+            for j in range(K):
+                index[i] = max(index[i], -row[j] - b[i] - b[j])
+
+
+@part
+def clear_arms(model: Model, belief: Belief, front: Front, log_inverse: float) -> int:
+    """Return how many arms have an index of at least 0."""
+    K = model.K
+    points, b, index = np.empty((model.d, K)), np.empty(K), np.empty(K)
+    standardise(model.Sigma, belief.theta, points)
+    for a in range(K):
+        b[a] = radius(log_inverse, belief.N[a])
+    indices(points, b, front.inside, index)
+    clear = 0
+    for a in range(K):
+        if index[a] >= 0.0:
+            clear += 1
+    return clear
+
+
+@part
+def ape_arm(
+    model: Model, belief: Belief, front: Front, pending: Floats, log_inverse: float
+) -> int:
+    """Return the less pulled of b_t, with the smallest index, and its nearest rival c_t."""
+    K = model.K
+    points, b, n, index = np.empty((model.d, K)), np.empty(K), np.empty(K), np.empty(K)
+    standardise(model.Sigma, belief.theta, points)
+    for a in range(K):
+        n[a] = belief.N[a] + pending[a]
+        b[a] = radius(log_inverse, n[a])
+    indices(points, b, front.inside, index)
+    unclear = 0
+    for i in range(K):
+        if index[i] < index[unclear]:
+            unclear = i
+    leads(points, unclear, index)
+    rival, least = unclear, np.inf
+    for j in range(K):
+        if j != unclear and index[j] - b[j] < least:
+            rival, least = j, index[j] - b[j]
+    return rival if n[rival] < n[unclear] else unclear
+
+
+@part
+def eliminate(model: Model, belief: Belief, rival: Rival, log_inverse: float) -> None:
+    """Once every active arm has a result more (Auer et al. 2016), accept and drop arms."""
+    standing = rival.standing
+    over = np.inf
+    for a in range(model.K):
+        if standing[a] == ACTIVE:
+            over = min(over, belief.N[a])
+    if over < np.inf and over > rival.rounds[0]:
+        rival.rounds[0] = int(over)
+        close_round(model, belief, standing, log_inverse)
+
+
+@part
+def close_round(model: Model, belief: Belief, standing: Ints, log_inverse: float) -> None:
+    """Accept P2 and drop what is not in A1; i and j run over the active arms."""
+    active = np.empty(model.K, np.int64)
+    size = 0
+    for a in range(model.K):
+        if standing[a] == ACTIVE:
+            active[size] = a
+            size += 1
+    points, b = np.empty((model.d, size)), np.empty(size)
+    A1, P1 = np.empty(size, np.bool_), np.empty(size, np.bool_)
+    for i in range(size):
+        b[i] = radius(log_inverse, belief.N[active[i]])
+        for c in range(model.d):
+            points[c, i] = belief.theta[active[i], c] / math.sqrt(model.Sigma[c, c])
+    for i in range(size):  # A1: nothing active surely dominates it
+        A1[i] = True
+        for j in range(size):
+            if -lead(points, i, j) > b[i] + b[j]:
+                A1[i] = False
+                break
+    for i in range(size):  # P1: surely above each of A1 in some objective
+        P1[i] = A1[i]
+        for j in range(size):
+            if P1[i] and A1[j] and j != i and lead(points, i, j) < b[i] + b[j]:
+                P1[i] = False
+    for j in range(size):  # P2: and not needed any more to drop one of the others
+        if not A1[j]:
+            standing[active[j]] = DROPPED
+        elif P1[j]:
+            needed = False
+            for i in range(size):
+                if A1[i] and not P1[i] and lead(points, i, j) <= b[i] + b[j]:
+                    needed = True
+                    break
+            if not needed:
+                standing[active[j]] = ACCEPTED
+
+
+@part
+def adopt(standing: Ints, front: Front) -> None:
+    """Make the accepted arms the candidate set."""
+    front.size[MEMBERS] = 0
+    for a in range(standing.shape[0]):
+        front.inside[a] = standing[a] == ACCEPTED
+        if front.inside[a]:
+            front.members[front.size[MEMBERS]] = a
+            front.size[MEMBERS] += 1
+
+
+@part
+def top_two_arm(model: Model, belief: Belief, draw: Draw, key: Stream, asked: int) -> int:
+    """Return the leader of a posterior draw (d = 1), or with probability 1/2 its challenger.
+
+    The challenger is the best of the first further draw in which the leader is not (Russo
+    2016). That draw is made at once, whatever its probability: the leader l loses on the
+    union of the half-spaces x_j > x_l; pick one in proportion to its probability, draw
+    inside it, and keep the draw with probability 1 / how many of them hold it.
+    """
+    K, stream, values = model.K, draw.stream, draw.values
+    sigma = model.L[0, 0]
+    seed(stream, key, asked, LEARN)
+    leader = _draw_all(stream, belief, sigma, values)
+    if K == 1 or uniform(stream) < 0.5:
+        return leader
+    log_p, top = np.empty(K), -np.inf
+    for j in range(K):
+        gap = belief.theta[leader, 0] - belief.theta[j, 0]
+        spread = sigma * math.sqrt(1.0 / belief.N[leader] + 1.0 / belief.N[j])
+        log_p[j] = -np.inf if j == leader else log_tail(gap / spread)
+        top = max(top, log_p[j])
+    total = 0.0
+    for j in range(K):
+        log_p[j] = math.exp(log_p[j] - top)
+        total += log_p[j]
+    while True:
+        u = uniform(stream) * total
+        j = 0
+        for k in range(K):
+            if log_p[k] > 0.0 and u > 0.0:
+                j = k
+            u -= log_p[k]
+        _draw_all(stream, belief, sigma, values)
+        v_j, v_l = 1.0 / belief.N[j], 1.0 / belief.N[leader]
+        spread = sigma * math.sqrt(v_j + v_l)
+        gap = belief.theta[leader, 0] - belief.theta[j, 0]
+        wanted = spread * normal_above(stream, gap / spread) - gap
+        shift = (wanted - (values[j, 0] - values[leader, 0])) / (v_j + v_l)
+        values[j, 0] += shift * v_j
+        values[leader, 0] -= shift * v_l
+        held, challenger = 1, j  # j is above the leader, up to rounding
+        for k in range(K):
+            if k not in (j, leader) and values[k, 0] > values[leader, 0]:
+                held += 1
+                if values[k, 0] > values[challenger, 0]:
+                    challenger = k
+        if held == 1 or uniform(stream) * held < 1.0:
+            return challenger
+
+
+@part
+def _draw_all(stream: Stream, belief: Belief, sigma: float, values: Floats) -> int:
+    """Draw every arm's mean from the posterior (d = 1); return the best."""
+    best = 0
+    for a in range(belief.N.shape[0]):
+        values[a, 0] = belief.theta[a, 0] + sigma / math.sqrt(belief.N[a]) * normal(stream)
+        if values[a, 0] > values[best, 0]:
+            best = a
+    return best
+
+
+@spliced
+def choose_by_rule(
+    model: Model,
+    options: Options,
+    belief: Belief,
+    front: Front,
+    draw: Draw,
+    learner: Learner,
+    rival: Rival,
+    key: Stream,
+    w: Floats,
+) -> int:
+    """Return the next arm; it counts as pending until it is told. ``w`` (K,) is room."""
+    arm = unseen(model, belief, learner)
+    if arm < 0:
+        learner.tally[ASKED] += 1
+        log_inverse, pending = options.calibration.log_inverse, learner.pending
+        if options.sampling == ELIMINATION:
+            if options.stopping != BY_ELIMINATION:  # which has done so when it judged
+                eliminate(model, belief, rival, log_inverse)
+            arm = fewest(belief.N, pending, rival.standing, ACTIVE)
+            if arm < 0:  # all is decided, yet another stopping rule goes on
+                arm = fewest(belief.N, pending, rival.standing, DROPPED)
+        elif options.sampling == APE or options.sampling == TOP_TWO:
+            if not ready(model.unstructured, belief.N):  # asked ahead of the first results
+                arm = fewest(belief.N, pending, rival.standing, DROPPED)
+            elif options.sampling == APE:
+                arm = ape_arm(model, belief, front, pending, log_inverse)
+            else:
+                arm = top_two_arm(model, belief, draw, key, learner.tally[ASKED])
+        else:
+            learned = not fixed_weights(model, options, belief, w)
+            arm = next_arm(model, options, belief, learner, draw, key, learned, w)
+            pending[arm] -= 1.0
+    learner.pending[arm] += 1.0
+    return arm
+
+
+@spliced
+def judge_by_radii(
+    model: Model,
+    options: Options,
+    belief: Belief,
+    front: Front,
+    draw: Draw,
+    rival: Rival,
+    outcome: Floats,
+) -> None:
+    """Candidate set and stopping rule, without a posterior, for the data as they stand."""
+    over = options.stopping == BY_ELIMINATION and outcome[STOPPED] == 1.0
+    if not over and ready(model.unstructured, belief.N):
+        log_inverse = options.calibration.log_inverse
+        elect_plainly(model, belief, front, draw.piece)
+        settled = -1
+        if options.stopping == BY_APE:
+            settled = clear_arms(model, belief, front, log_inverse)
+        elif options.stopping == BY_ELIMINATION:
+            eliminate(model, belief, rival, log_inverse)
+            settled = 0
+            for a in range(model.K):
+                if rival.standing[a] != ACTIVE:
+                    settled += 1
+            if settled == model.K:  # the answer is what was accepted, once and for all
+                adopt(rival.standing, front)
+        outcome[EVIDENCE] = float(settled)
+        outcome[THRESHOLD] = float(model.K)
+        outcome[STOPPED] = 1.0 if settled == model.K else 0.0
