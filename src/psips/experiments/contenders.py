@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from psips.rules import SAMPLING
-
 
 class Look(NamedTuple):
     """A rule's name for readers, its colour (Okabe and Ito's, colour-blind-safe) and marker."""
@@ -56,9 +54,8 @@ def label_of(rule: str, stop: str = "own") -> str:
 
 
 def rivals(*names: str, also_posterior: bool = False) -> list[Contender]:
-    """Return contenders by name, those with their own stopping rule also on the posterior one."""
-    known = [name for name in names if name in SAMPLING]
-    each = [Contender(name) for name in known]
+    """Return contenders by name; those with a stop of their own also on the posterior rule."""
+    each = [Contender(name) for name in names]
     if also_posterior:
-        each += [Contender(name, "posterior") for name in known if name in OWN_STOP]
+        each += [Contender(name, "posterior") for name in names if name in OWN_STOP]
     return each

@@ -100,7 +100,9 @@ def pick(
     frame: pd.DataFrame, rule: str, panel: str | None = None, **where: Any
 ) -> pd.DataFrame:
     """Return the lines of a contender, in the order of the runs."""
-    chosen: pd.DataFrame = frame[(frame["rule"] == rule) & (frame["stop"] == where.pop("stop", "own"))]
+    chosen: pd.DataFrame = frame[
+        (frame["rule"] == rule) & (frame["stop"] == where.pop("stop", "own"))
+    ]
     if panel is not None:
         chosen = chosen[chosen["panel"] == panel]
     for name, value in where.items():
@@ -110,7 +112,7 @@ def pick(
 
 def contenders_in(frame: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
     """Yield rule, stop and lines of each contender, in the order of the table."""
-    for (rule, stop), chosen in frame.groupby(["rule", "stop"], sort=False):  # type: ignore[misc]
+    for (rule, stop), chosen in frame.groupby(["rule", "stop"], sort=False):
         yield str(rule), str(stop), chosen
 
 
@@ -201,9 +203,9 @@ def claim_errors(frame: pd.DataFrame) -> Claim:
 
     verdict, worst = HOLDS, ""
     cells = [
-        (rule, stop, float(delta), chosen)
+        (rule, stop, delta, lines[lines["delta"] == delta])
         for rule, stop, lines in contenders_in(frame)
-        for delta, chosen in lines.groupby("delta")
+        for delta in lines["delta"].unique()
     ]
     for rule, stop, delta, chosen in cells:
         errors = int((chosen["stopped"] & ~chosen["correct"]).sum())

@@ -48,7 +48,7 @@ def write_page(folder: Path, page: Path) -> None:
         settings = json.loads((folder / SETTINGS).read_text())
     except OSError:
         raise InputError(
-            f"{str(folder)!r} has no {SETTINGS}: give the folder that `psips reproduce` wrote to"
+            f"{str(folder)!r} has no {SETTINGS}: give the folder of `psips reproduce`"
         ) from None
     pictures = page.parent / "figures"
     pictures.mkdir(parents=True, exist_ok=True)

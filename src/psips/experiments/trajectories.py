@@ -11,7 +11,6 @@ import numpy as np
 from psips.experiments.contenders import LOOKS, Contender, label_of, rivals
 from psips.experiments.drawing import lines, sheet
 from psips.experiments.figure import (
-    contenders_in,
     FAILS,
     HOLDS,
     Claim,
@@ -19,6 +18,7 @@ from psips.experiments.figure import (
     Interval,
     Row,
     claim_between,
+    contenders_in,
     mean,
     pick,
     ratio,
