@@ -13,6 +13,7 @@ from psips.experiments.figure import contenders_in
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure as Drawing
 
 STYLE: dict[Any, Any] = {
@@ -61,7 +62,7 @@ def boxes(frame: pd.DataFrame, bounds: Mapping[str, float] | None = None) -> Dra
         if bounds and panel in bounds:
             ax.axvline(bounds[panel], color="black", lw=0.9, ls=":")
         ax.set_xscale("log")
-        plain_ticks(ax)
+        plain_ticks(ax.xaxis)
         ax.set_title(panel)
         ax.set_xlabel("samples until stop")
         ax.grid(axis="y", visible=False)
@@ -95,15 +96,15 @@ def _box(ax: Axes, samples: Any, place: int, rule: str, stop: str) -> None:
         body.set_hatch("////")
 
 
-def plain_ticks(ax: Axes) -> None:
+def plain_ticks(axis: Axis) -> None:
     """Write a logarithmic axis of counts in plain numbers, few of them."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    low, high = ax.get_xlim()
+    low, high = axis.get_view_interval()
     subs = (1.0, 2.0, 5.0) if high / low < 40 else (1.0,)
-    ax.xaxis.set_major_locator(LogLocator(subs=subs))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: _count(v)))
-    ax.xaxis.set_minor_formatter(NullFormatter())
+    axis.set_major_locator(LogLocator(subs=subs))
+    axis.set_major_formatter(FuncFormatter(lambda v, _: _count(v)))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _count(value: float) -> str:

@@ -126,7 +126,9 @@ def _draw_correlations(frame: pd.DataFrame) -> Drawing:
         label="lower bound",
     )
     ax.set(xlabel=r"correlation $\rho$ of the objectives", ylabel="mean samples until stop")
-    ax.set_ylim(bottom=0)
+    ax.set_yscale("log")
+    plain_ticks(ax.yaxis)
+    ax.set_xticks(RHOS)
     figure.legend(loc="outside right upper")
     return figure
 
@@ -264,7 +266,7 @@ def _draw_every(frame: pd.DataFrame) -> Drawing:
                 at, places, look.marker, color=look.colour, ms=size, label=look.label, alpha=0.9
             )
     ax.set_xscale("log")
-    plain_ticks(ax)
+    plain_ticks(ax.xaxis)
     ax.set_yticks([-i for i in range(len(panels))], [panel.name for panel in panels])
     ax.set_xlabel("mean samples over the lower bound, delta = 0.1")
     figure.legend(loc="outside right upper")

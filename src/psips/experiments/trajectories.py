@@ -217,7 +217,7 @@ def _rate_rows(runs: int) -> list[Row]:
             if (name, one.rule) == ("cov-boost", "track-and-stop"):
                 continue  # its rounds cost too much for so many
             for run in range(runs):
-                marks = marks_to(last, 16, last // 200)
+                marks = marks_to(last, 16, last // 100)
                 cell = Cell(
                     name, one.rules(0.1, stopping="never"), run, marks=marks, posterior=True
                 )
@@ -238,6 +238,7 @@ def _draw_rate(frame: pd.DataFrame) -> Drawing:
         ax.axhline(1.0, color="black", ls=":", lw=1)
         ax.set(xscale="log", xlabel="round $t$", title=name)
     axes[0].set_ylabel(r"$-T^*\, \log P(\mathrm{Alt} \mid \mathrm{data})\; /\; t$")
+    axes[0].set_ylim(0, 2.5)
     handles = axes[0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside right upper")
     return figure
@@ -298,6 +299,7 @@ def _draw_asymptotic(frame: pd.DataFrame) -> Drawing:
             [rf"$10^{{{round(math.log10(delta))}}}$" for delta in shown_at],
         )
         ax.set_xticks([], minor=True)
+    axes[0].set_ylim(bottom=0.7)
     axes[0].set_yticks([1, 2, 3, 5, 10], ["1", "2", "3", "5", "10"])
     axes[0].set_yticks([], minor=True)
     axes[0].set_ylabel(r"mean samples / ($T^* \log(1/\delta)$)")
