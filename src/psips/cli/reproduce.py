@@ -14,7 +14,7 @@ def reproduce(
     figures: Annotated[
         list[str] | None, typer.Argument(help="Which figures (see --list); all if none.")
     ] = None,
-    runs: Annotated[int, typer.Option(help="Runs of a cell; 500 is the paper's size.")] = 50,
+    runs: Annotated[int, typer.Option(help="Runs of a cell; 500 is the paper's size.")] = 30,
     out: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("reproduced"),
     seed: Annotated[int, typer.Option(help="Of the random numbers.")] = 0,
     jobs: Annotated[int, typer.Option(help="Worker processes; -1 for all cores.")] = -1,

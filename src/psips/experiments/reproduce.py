@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FIGURES = {figure.name: figure for figure in (*stopping_times.FIGURES, *trajectories.FIGURES)}
-RUNS = 50  # all figures in less than 20 minutes on two cores; 500 is the paper's size
+RUNS = 30  # all figures in less than 20 minutes on two cores; 500 is the paper's size
 SETTINGS = "reproduce.json"
 
 
