@@ -68,7 +68,7 @@ def test_every_figure_and_the_page(tmp_path: Path) -> None:
         assert "seconds" not in pd.read_csv(tmp_path / f"{name}.csv")
         assert "seconds" in pd.read_csv(tmp_path / f"{name}-timings.csv")
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir() if p.suffix != ".sqlite"}
-    again = Reproduction([], tmp_path, runs=2)
+    again = Reproduction(["random", "error"], tmp_path, runs=2)
     assert again.campaign.missing() == []
     again.write()
     for name, content in before.items():
@@ -80,7 +80,7 @@ def test_every_figure_and_the_page(tmp_path: Path) -> None:
     for name, figure in FIGURES.items():
         assert f"## {figure.title}" in text
         assert (page.parent / "figures" / f"{name}.png").exists()
-    assert "nan" not in text.lower().replace("nanti", "")
+    assert " nan" not in text
 
 
 def test_every_rule_has_a_look_of_its_own() -> None:
