@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from psips.environments import environment_of
 from psips.errors import InputError
-from psips.instances import instance
+from psips.instances import Instance, instance
 from psips.problem import Ball, Box, Problem
 from psips.rules import CALIBRATION, DRAWS, SAMPLING, STOPPING, TRACKING, Rules
 from psips.simulation import simulate
@@ -35,15 +36,24 @@ def test_codes_are_distinct_and_described(table: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("field", "table"), TABLES.items())
 def test_every_rule_runs(field: str, table: dict[str, Any]) -> None:
-    made = instance("correlated")
     for name in table:
+        made = instance("correlated")
+        choice: dict[str, Any] = {field: name}
+        if field == "stopping" and name == "elimination":
+            choice["sampling"] = name
+        if name == "top-two":
+            made = Instance(
+                "line",
+                Problem(objectives=["y"], covariance=[1], arms=5),
+                np.array([[0.0], [0.5], [0.9], [1.0], [0.2]]),
+            )
         run = simulate(
             made.problem,
             environment_of(made),
             rng=1,
             max_results=60,
             target=[0.2] * 5 if name == "oracle" else None,
-            **{field: name},
+            **choice,
         )
         assert 5 < run.results <= 60
         assert run.candidate_set

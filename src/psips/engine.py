@@ -186,7 +186,7 @@ class Engine:
 
 
 def entry_of_rivals(options: Options) -> Callable[..., int] | None:
-    """Return the compiled loop of a rival method, the smallest that will do; None for others."""
+    """Return the smallest compiled loop that a rival method can do with; None for others."""
     sampling, stopping = options.sampling, options.stopping
     if sampling <= PROJECTED or (sampling < APE and stopping != BY_APE):
         return None

@@ -238,7 +238,7 @@ def top_two_arm(model: Model, belief: Belief, draw: Draw, key: Stream, asked: in
     sigma = model.L[0, 0]
     seed(stream, key, asked, LEARN)
     leader = _draw_all(stream, belief, sigma, values)
-    if K == 1 or uniform(stream) < 0.5:
+    if uniform(stream) < 0.5:
         return leader
     log_p, top = np.empty(K), -np.inf
     for j in range(K):

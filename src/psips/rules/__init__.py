@@ -88,8 +88,9 @@ class Rules:
     sampling, stopping, calibration, draws, tracking : str
         Names from the tables of this module. The stopping rule is the sampling rule's own
         unless another is given: "ape", "elimination" and "track-and-stop" (whose is "glr")
-        bring one along, the others stop by "posterior". The calibration belongs to the stopping rules
-        "posterior" and "glr" ("sharp" to "posterior" only); "certified" is always proven,
+        bring one along, the others stop by "posterior". The calibration belongs to the
+        stopping rules "posterior" and "glr" ("sharp" to "posterior" only); "ape" and
+        "elimination" have no other than "heuristic", "certified" is always proven,
         and "bayes" is a Bayesian statement, which needs no calibration and bounds no error
         rate.
     eta : float or "estimate"

@@ -1,0 +1,103 @@
+"""Rival methods in plain NumPy, one round at a time: slow twins of the kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Pull = Callable[[int], Floats]
+
+
+def radii(N: Floats, delta: float) -> Floats:
+    return np.sqrt(2 * (np.log(1 / delta) + np.log(np.log(np.maximum(N, np.e)))) / N)
+
+
+def leads(mu: Floats) -> Floats:
+    """M(i, j) = max_c (mu_i - mu_j)(c)."""
+    return (mu[:, None, :] - mu[None, :, :]).max(axis=2)
+
+
+def pareto(mu: Floats) -> list[int]:
+    def dominated(i: int) -> bool:
+        return any(np.all(x >= mu[i]) and np.any(x > mu[i]) for x in mu)
+
+    return [i for i in range(len(mu)) if not dominated(i)]
+
+
+def ape_indices(mu: Floats, b: Floats, sign: float = 1.0) -> Floats:
+    """Index of each arm; ``sign`` -1 is a broken version, with the wrong sign of b_j."""
+    K, M, S = len(mu), leads(mu), pareto(mu)
+    index = np.empty(K)
+    for i in range(K):
+        others = [j for j in range(K) if j != i]
+        if i in S:
+            index[i] = min(M[i, j] - b[i] - sign * b[j] for j in others)
+        else:
+            index[i] = max(-M[i, j] - b[i] - sign * b[j] for j in others)
+    return index
+
+
+def ape(
+    pull: Pull, K: int, sd: Floats, delta: float, cap: int, sign: float = 1.0
+) -> tuple[list[int], list[int]]:
+    """Return the arms pulled and the answer."""
+    arms = list(range(K))
+    sums = np.array([pull(a) for a in arms])
+    N = np.ones(K)
+    while len(arms) < cap:
+        mu, b = sums / N[:, None] / sd, radii(N, delta)
+        index = ape_indices(mu, b, sign)
+        if index.min() >= 0:
+            break
+        first = int(np.argmin(index))
+        near = leads(mu)[first] - b
+        near[first] = np.inf
+        second = int(np.argmin(near))
+        arm = second if N[second] < N[first] else first
+        sums[arm] += pull(arm)
+        N[arm] += 1
+        arms.append(arm)
+    return arms, pareto(sums / N[:, None])
+
+
+def elimination(
+    pull: Pull, K: int, sd: Floats, delta: float, keep: bool = True
+) -> tuple[list[int], list[int]]:
+    """Return the arms pulled and those accepted; ``keep`` False forgets P2: broken."""
+    arms: list[int] = []
+    sums, N = np.zeros((K, len(sd))), np.zeros(K)
+    active, accepted = list(range(K)), []
+    while active:
+        for a in active:
+            sums[a] += pull(a)
+            N[a] += 1
+            arms.append(a)
+        seen = np.maximum(N, 1)
+        M, b = leads(sums / seen[:, None] / sd), radii(seen, delta)
+        A1 = [i for i in active if not any(-M[i, j] > b[i] + b[j] for j in active)]
+        P1 = [i for i in A1 if all(M[i, j] >= b[i] + b[j] for j in A1 if j != i)]
+        rest = [i for i in A1 if i not in P1]
+        P2 = [j for j in P1 if not (keep and any(M[i, j] <= b[i] + b[j] for i in rest))]
+        accepted += P2
+        active = [i for i in A1 if i not in P2]
+    return arms, sorted(accepted)
+
+
+def challenger_law(
+    mean: Floats, spread: Floats, leader: int, rng: np.random.Generator, draws: int
+) -> Floats:
+    """Shares of the arms that are best in posterior draws in which ``leader`` is not."""
+    best = (mean + spread * rng.standard_normal((draws, len(mean)))).argmax(axis=1)
+    counts = np.bincount(best[best != leader], minlength=len(mean)).astype(float)
+    return counts / counts.sum()
+
+
+def ascent_step(logs: Floats, steepest: float, gains: Floats, t: int) -> tuple[Floats, float]:
+    steepest = max(steepest, float(gains.max()))
+    if steepest == 0:  # theta_hat is on the boundary
+        return logs, steepest
+    logs = logs + gains / steepest * np.sqrt(np.log(len(logs)) / (1 + t))
+    return logs - logs.max(), steepest
