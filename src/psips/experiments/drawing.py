@@ -86,7 +86,7 @@ def _box(ax: Axes, samples: Any, place: int, rule: str, stop: str) -> None:
         whis=(5, 95),
         flierprops={"marker": ".", "ms": 2.5, "mec": colour, "mfc": colour},
         meanprops={"marker": "D", "mfc": "white", "mec": "black", "ms": 3.5},
-        medianprops={"color": "black", "lw": 1.2},
+        medianprops={"color": "white" if rule == "oracle" else "black", "lw": 1.2},
         whiskerprops={"color": colour},
         capprops={"color": colour},
     )
