@@ -59,6 +59,9 @@ def boxes(frame: pd.DataFrame, bounds: Mapping[str, float] | None = None) -> Dra
             ]
             if len(here):
                 _box(ax, here["samples"].to_numpy(float), place, rule, stop)
+                if not here["stopped"].any():
+                    at = (here["samples"].max(), place)
+                    ax.annotate("none stopped  ", at, ha="right", va="center", fontsize=7)
         if bounds and panel in bounds:
             ax.axvline(bounds[panel], color="black", lw=0.9, ls=":")
         ax.set_xscale("log")

@@ -92,6 +92,7 @@ class Reproduction:
         noted |= {
             f.name: {
                 "title": f.title,
+                "asked": self.asked,
                 "runs": f.runs(self.asked),
                 "seed": self.seed,
                 "version": __version__,

@@ -29,7 +29,8 @@ This page is written by a command from the files of one campaign; none of its nu
 In every cell all rules meet the same noise: the n-th result of an arm depends on the run's
 number, the arm and n alone. Samples are means over the runs with a 95% interval; the interval
 of the chance of an error is Clopper and Pearson's; microseconds are those of a round in one
-worker while the others were at work. A run that reached its cap counts with the cap.
+worker while the others were at work. A run that reached its cap counts
+with the cap: the mean is then *at least* what is given.
 A statement is *not settled* if the 95% interval of what it is about reaches both sides.
 """
 
@@ -67,12 +68,15 @@ def write_page(folder: Path, page: Path) -> None:
 
 def _command(settings: dict[str, Any]) -> str:
     """Return the commands that repeat the campaign and the page."""
-    about = [(FIGURES[name], one) for name, one in settings.items()]
-    names = "" if len(about) == len(FIGURES) else " ".join(["", *settings])
-    runs = max(round(one["runs"] / figure.share) for figure, one in about)
-    seed = about[0][1]["seed"]
-    out = "--out reproduced"
-    return f"psips reproduce{names} --runs {runs} --seed {seed} {out}\npsips results reproduced"
+    alike: dict[tuple[int, int], list[str]] = {}
+    for name, one in settings.items():
+        alike.setdefault((one["asked"], one["seed"]), []).append(name)
+    lines = [
+        f"psips reproduce{'' if len(names) == len(FIGURES) else ' '.join(['', *names])} "
+        f"--runs {runs} --seed {seed} --out reproduced"
+        for (runs, seed), names in alike.items()
+    ]
+    return "\n".join([*lines, "psips results reproduced"])
 
 
 def _section(folder: Path, name: str, about: dict[str, Any], statements: list[str]) -> str:
@@ -117,7 +121,8 @@ def _sample_table(frame: pd.DataFrame) -> str:
                     f"{delta:g}",
                     LOOKS[rule].label,
                     stop,
-                    f"{average.value:,.0f} ({average.low:,.0f} to {average.high:,.0f})",
+                    ("" if stopped == len(chosen) else "at least ")
+                    + f"{average.value:,.0f} ({average.low:,.0f} to {average.high:,.0f})",
                     f"{samples.median():,.0f}",
                     of_oracle,
                     f"{stopped} of {len(chosen)}",
