@@ -186,7 +186,8 @@ def test_a_killed_worker_costs_its_own_run_only(tmp_path: Path) -> None:
             workers = [
                 child
                 for child in psutil.Process().children()
-                if any("popen_loky" in word for word in child.cmdline())
+                if child.status() != psutil.STATUS_ZOMBIE
+                and any("popen_loky" in word for word in child.cmdline())
             ]
             victim = workers[len(killed) % len(workers)]
             victim.kill()
