@@ -21,6 +21,7 @@ from psips.errors import InputError
 from psips.simulation.cells import Cell, perform
 
 ATTEMPTS = 3  # a run that ends its worker this often is left out
+IDLE = 10  # seconds after which a worker without work ends, should its parent be gone
 PREFETCH = 2  # runs sent to a Dask cluster for each of its threads
 
 Outcome = dict[str, Any]
@@ -222,7 +223,7 @@ def _workers(jobs: int | None, dask: Any, runs: int) -> Iterator[list[_Worker]]:
     # One pool of one process each: a pool that loses a process ends the others too.
     workers = [
         _Worker(
-            lambda: ProcessPoolExecutor(max_workers=1),
+            lambda: ProcessPoolExecutor(max_workers=1, timeout=IDLE),
             BrokenProcessPool,
             lambda pool: pool.shutdown(wait=True, kill_workers=True),
         )
