@@ -15,6 +15,7 @@ from psips.cli.demo import demo
 from psips.cli.instances import instances
 from psips.cli.plan import plan
 from psips.cli.report import report
+from psips.cli.reproduce import reproduce, results
 from psips.cli.simulate import simulate
 from psips.cli.study import study
 from psips.errors import InputError
@@ -34,6 +35,8 @@ app.command()(bench)
 app.command()(calibrate)
 app.command()(plan)
 app.command()(report)
+app.command()(reproduce)
+app.command()(results)
 app.add_typer(study, name="study")
 
 

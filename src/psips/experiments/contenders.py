@@ -1,0 +1,61 @@
+"""The rules that figures compare: what each is called and how it looks, everywhere the same."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Look(NamedTuple):
+    """A rule's name for readers, its colour (Okabe and Ito's, colour-blind-safe) and marker."""
+
+    label: str
+    colour: str
+    marker: str
+
+
+LOOKS = {
+    "projected": Look("psips (projected)", "#0072B2", "o"),
+    "posterior": Look("PSIPS (published)", "#D55E00", "s"),
+    "track-and-stop": Look("Track-and-Stop", "#CC79A7", "^"),
+    "ape": Look("APE", "#009E73", "D"),
+    "elimination": Look("Elimination", "#E69F00", "v"),
+    "top-two": Look("Top-Two", "#F0E442", "P"),
+    "round-robin": Look("Round robin", "#8C8C8C", "X"),
+    "uniform": Look("Uniform", "#56B4E9", "<"),
+    "oracle": Look("Oracle", "#000000", "*"),
+}
+OWN_STOP = ("ape", "elimination", "track-and-stop")  # rivals with a stopping rule of their own
+YARDSTICKS = ("oracle",)  # they know the truth
+
+
+class Contender(NamedTuple):
+    """A sampling rule with its own stopping rule, or with the posterior rule."""
+
+    rule: str
+    stop: str = "own"
+
+    def rules(self, delta: float, **more: Any) -> dict[str, Any]:
+        """Return the fields of `psips.Rules`."""
+        chosen: dict[str, Any] = {"sampling": self.rule, "delta": delta, **more}
+        if self.stop != "own":
+            chosen["stopping"] = self.stop
+        return chosen
+
+
+def label_of(rule: str, stop: str = "own") -> str:
+    """Return the name of a contender for readers.
+
+    Examples
+    --------
+    >>> label_of("ape"), label_of("ape", "posterior")
+    ('APE', 'APE, posterior stop')
+    """
+    return LOOKS[rule].label + ("" if stop == "own" else f", {stop} stop")
+
+
+def rivals(*names: str, also_posterior: bool = False) -> list[Contender]:
+    """Return contenders by name; those with a stop of their own also on the posterior rule."""
+    each = [Contender(name) for name in names]
+    if also_posterior:
+        each += [Contender(name, "posterior") for name in names if name in OWN_STOP]
+    return each
