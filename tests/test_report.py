@@ -85,7 +85,7 @@ def test_everything_is_in_it(study: Study) -> None:
         "every hash fits",
         "numpy " + np.__version__,
         "numba",
-        "Heuristic",
+        "Measured, not proven",
         "2030-01-02",
         "2 open",
         "Withdrawn: 1; corrected: 1",
@@ -127,7 +127,7 @@ def test_promises() -> None:
     assert promise(Rules(stopping="bayes")).startswith("Bayesian")
     assert promise(Rules(stopping="glr", calibration="proven")).startswith("Proven")
     assert promise(Rules(calibration="sharp")).startswith("Measured, not proven")
-    assert promise(Rules()).startswith("Heuristic")
+    assert promise(Rules(calibration="heuristic")).startswith("Heuristic")
 
 
 def test_command(

@@ -127,3 +127,11 @@ def test_estimating_eta_of_a_linear_problem_needs_a_bound() -> None:
     with pytest.raises(InputError, match="needs a bounded parameter set"):
         Rules(eta="estimate").options(linear(2, None))
     assert Rules(eta="estimate").options(linear(2, Ball(1.0))).eta > 0
+
+
+def test_the_published_rule_keeps_its_calibration() -> None:
+    assert Rules().calibration == "sharp"
+    assert Rules(sampling="round-robin").calibration == "sharp"
+    assert Rules(sampling="posterior").calibration == "heuristic"
+    assert Rules(sampling="posterior", calibration="sharp").calibration == "sharp"
+    assert Rules(stopping="glr").calibration == "heuristic"

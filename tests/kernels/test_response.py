@@ -203,7 +203,7 @@ def interpreted(old: str = "", new: str = "") -> Callable[..., Any]:
             source = source.replace(old, new)
         source = re.sub(r"from psips.kernels.jit import .*", "", source)
         source = re.sub(r"from psips.kernels.cone import .*", "", source)
-        names.update(kernel=lambda f: f, part=lambda f: f)
+        names.update(kernel=lambda f: f, part=lambda f: f, bare=lambda f: f)
         exec(compile(source, str(module.__file__), "exec"), names)
     call: Callable[..., Any] = names["respond"]
     return call

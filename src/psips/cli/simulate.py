@@ -43,7 +43,8 @@ def simulate(
         ),
     ] = None,
     calibration: Annotated[
-        Text, typer.Option(help="sharp (default of the posterior rule), heuristic or proven.")
+        Text,
+        typer.Option(help="sharp (default but for --sampling posterior), heuristic, proven."),
     ] = None,
     draws: Annotated[Text, typer.Option(help="first-hit (default) or literal.")] = None,
     tracking: Annotated[Text, typer.Option(help="c-tracking (default) or mixture.")] = None,

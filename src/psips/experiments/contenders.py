@@ -24,12 +24,15 @@ LOOKS = {
     "uniform": Look("Uniform", "#56B4E9", "<"),
     "oracle": Look("Oracle", "#000000", "*"),
 }
-OWN_STOP = ("ape", "elimination", "track-and-stop")  # rivals with a stopping rule of their own
+PUBLISHED = ("posterior", "round-robin", "uniform", "oracle")  # with the paper's calibration
 YARDSTICKS = ("oracle",)  # they know the truth
 
 
 class Contender(NamedTuple):
-    """A sampling rule with its own stopping rule, or with the posterior rule."""
+    """A sampling rule with its own stopping rule, or with the one that psips stops by.
+
+    The rules of the paper stop, as there, by the posterior rule with its calibration.
+    """
 
     rule: str
     stop: str = "own"
@@ -38,7 +41,9 @@ class Contender(NamedTuple):
         """Return the fields of `psips.Rules`."""
         chosen: dict[str, Any] = {"sampling": self.rule, "delta": delta, **more}
         if self.stop != "own":
-            chosen["stopping"] = self.stop
+            chosen |= {"stopping": self.stop, "calibration": "sharp"}
+        elif self.rule in PUBLISHED and chosen.get("stopping") != "never":
+            chosen["calibration"] = "heuristic"
         return chosen
 
 
@@ -48,14 +53,14 @@ def label_of(rule: str, stop: str = "own") -> str:
     Examples
     --------
     >>> label_of("ape"), label_of("ape", "posterior")
-    ('APE', 'APE, posterior stop')
+    ('APE', "APE, psips' stop")
     """
-    return LOOKS[rule].label + ("" if stop == "own" else f", {stop} stop")
+    return LOOKS[rule].label + ("" if stop == "own" else ", psips' stop")
 
 
 def rivals(*names: str, also_posterior: bool = False) -> list[Contender]:
-    """Return contenders by name; those with a stop of their own also on the posterior rule."""
+    """Return contenders by name, and if asked for all of them with psips' stopping rule."""
     each = [Contender(name) for name in names]
     if also_posterior:
-        each += [Contender(name, "posterior") for name in names if name in OWN_STOP]
+        each += [Contender(name, "posterior") for name in names if name != "projected"]
     return each

@@ -91,10 +91,11 @@ class Rules:
         Names from the tables of this module. The stopping rule is the sampling rule's own
         unless another is given: "ape", "elimination" and "track-and-stop" (whose is "glr")
         bring one along, the others stop by "posterior". The calibration belongs to the
-        stopping rules "posterior" ("sharp" unless another is given) and "glr"
-        ("heuristic"); "ape" and "elimination" have no other than "heuristic", "certified"
-        is always proven, and "bayes" is a Bayesian statement, which needs no calibration
-        and bounds no error rate.
+        stopping rules "posterior" ("sharp" unless another is given; "heuristic" with the
+        sampling rule "posterior", which is PSIPS as published) and "glr" ("heuristic");
+        "ape" and "elimination" have no other than "heuristic", "certified" is always
+        proven, and "bayes" is a Bayesian statement, which needs no calibration and bounds
+        no error rate.
     eta : float or "estimate"
         Inflation of the min learner's draws; "estimate" is the paper's Algorithm 2.
     alpha : float
@@ -132,7 +133,7 @@ class Rules:
             object.__setattr__(self, "stopping", SAMPLING[self.sampling].own)
         _number("stopping rule", self.stopping, STOPPING)
         if self.calibration == OWN:
-            sharp = self.stopping == "posterior"
+            sharp = self.stopping == "posterior" and self.sampling != "posterior"
             object.__setattr__(self, "calibration", "sharp" if sharp else "heuristic")
         _number("calibration", self.calibration, CALIBRATION)
         _number("kind of draws", self.draws, DRAWS)
