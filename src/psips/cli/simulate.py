@@ -44,7 +44,7 @@ def simulate(
     ] = None,
     calibration: Annotated[
         Text,
-        typer.Option(help="sharp (default but for --sampling posterior), heuristic, proven."),
+        typer.Option(help="sharp (default), heuristic (of --sampling posterior), proven."),
     ] = None,
     draws: Annotated[Text, typer.Option(help="first-hit (default) or literal.")] = None,
     tracking: Annotated[Text, typer.Option(help="c-tracking (default) or mixture.")] = None,
