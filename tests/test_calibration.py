@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from psips.simulation.calibration import BROKEN, RULES, Rule, families, markdown, measure
+from psips.simulation.calibration import (
+    BROKEN,
+    NAMES,
+    RULES,
+    Row,
+    Rule,
+    families,
+    markdown,
+    measure,
+    merged,
+    read,
+    write,
+)
 
 
 def test_a_broken_rule_is_caught_and_a_sound_one_is_not() -> None:
@@ -46,3 +60,50 @@ def test_markdown_has_every_row_and_every_rule_a_name() -> None:
 def test_runs_must_be_positive() -> None:
     with pytest.raises(ValueError, match="at least one run"):
         list(measure(runs=0))
+
+
+def row(rule: str, family: str, delta: float, label: str = "half", errors: int = 0) -> Row:
+    return Row(rule, family, delta, 10, 10, errors, 0.0, 0.3, label, 123.456, 7.5)
+
+
+def test_a_measurement_is_added_to_a_file(tmp_path: Path) -> None:
+    rows: list[Row] = []
+    for one in (
+        row("bayes", "all", 0.1),
+        row("posterior heuristic", "linear", 0.05),
+        row("posterior heuristic", "random", 0.05),
+        row("posterior heuristic", "random", 0.1),
+        row("bayes", "all", 0.1, errors=3),
+    ):
+        rows = merged(rows, one)
+    write(rows, tmp_path / "c.csv")
+    assert read(tmp_path / "c.csv") == rows
+    assert [one.key for one in rows] == [
+        ("posterior heuristic", 0.1, "random"),
+        ("posterior heuristic", 0.05, "random"),
+        ("posterior heuristic", 0.05, "linear"),
+        ("bayes", 0.1, "all"),
+    ]
+    assert rows[-1].errors == 3
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match="is not a calibration"):
+        read(tmp_path / "other.csv")
+
+
+def test_the_page_says_which_rules_hold() -> None:
+    rows = [
+        row("posterior sharp kappa=1", "random", 0.1),
+        row("posterior sharp kappa=0.5", "random", 0.1),
+        row("posterior sharp kappa=0.5", "linear", 0.1, "holds"),
+        row("bayes", "random", 0.1, "above delta"),
+        row("bayes", "linear", 0.1),
+    ]
+    parts = markdown(rows).split("\n\n")
+    half, holds, above = (part for part in parts if part.startswith("* "))
+    assert half == "* `posterior sharp kappa=1`"
+    assert holds == "* `posterior sharp kappa=1`\n* `posterior sharp kappa=0.5`"
+    assert above == "* `bayes`"
+
+
+def test_families_have_their_names() -> None:
+    assert tuple(families()) == NAMES

@@ -339,6 +339,17 @@ def merged(rows: Sequence[Row], new: Row) -> list[Row]:
     )
 
 
+def _listed(rows: Sequence[Row], labels: set[str], whole: bool = True) -> list[str]:
+    """Name the rules of which all rows (or not all) have one of the labels."""
+    rules = dict.fromkeys(row.rule for row in rows)
+    found = [
+        rule
+        for rule in rules
+        if all(row.label in labels for row in rows if row.rule == rule) == whole
+    ]
+    return [f"* `{rule}`" for rule in found] or ["* none"]
+
+
 def markdown(rows: Sequence[Row]) -> str:
     """Write the rows as the tables of docs/calibration.md."""
     lines = [
@@ -352,7 +363,20 @@ def markdown(rows: Sequence[Row]) -> str:
         "",
         "`posterior proven`, `glr proven` and `certified` carry a proof (for Gaussian noise of",
         "the covariance given); `bayes` promises a posterior probability, not an error rate;",
-        "the others promise nothing beyond this table.",
+        "the others promise nothing beyond this table. `posterior sharp kappa=1` is the",
+        "default, because of the first of these lists.",
+        "",
+        "Upper end of the interval at most delta / 2 in every family, at every delta here:",
+        "",
+        *_listed(rows, {"half"}),
+        "",
+        "At most delta in every family:",
+        "",
+        *_listed(rows, {"half", "holds"}),
+        "",
+        "Whole interval above delta in some family:",
+        "",
+        *_listed(rows, {"half", "holds", "unclear"}, whole=False),
     ]
     for family in dict.fromkeys(["all", *(row.family for row in rows)]):
         lines += [
