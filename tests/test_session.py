@@ -81,7 +81,7 @@ def test_pending_arms_count_in_the_choice() -> None:
     assert session.status().arms["pending"].tolist() == [2, 2, 0]
 
 
-@pytest.mark.parametrize("sampling", ["projected", "posterior", "uniform"])
+@pytest.mark.parametrize("sampling", ["directed", "projected", "posterior", "uniform"])
 def test_asking_for_several_is_asking_in_turn(sampling: str) -> None:
     made = instance("correlated")
     together, apart = (Session(made.problem, sampling=sampling, rng=3) for _ in range(2))

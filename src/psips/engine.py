@@ -27,6 +27,7 @@ from psips.kernels.rivals import Rival, empty_rival
 from psips.kernels.rng import Stream
 from psips.kernels.round import (
     APE,
+    DIRECTED,
     BY_APE,
     BY_ELIMINATION,
     BY_GLR,
@@ -34,7 +35,6 @@ from psips.kernels.round import (
     HINT,
     NEVER,
     OUTCOMES,
-    PROJECTED,
     STOPPED,
     TRACK_AND_STOP,
     Learner,
@@ -188,7 +188,7 @@ class Engine:
 def entry_of_rivals(options: Options) -> Callable[..., int] | None:
     """Return the smallest compiled loop that a rival method can do with; None for others."""
     sampling, stopping = options.sampling, options.stopping
-    if sampling <= PROJECTED or (sampling < APE and stopping != BY_APE):
+    if sampling <= DIRECTED or (sampling < APE and stopping != BY_APE):
         return None
     if sampling == TRACK_AND_STOP and stopping in (NEVER, BY_GLR, BY_APE):
         return drive_gradient

@@ -23,7 +23,7 @@ from psips.simulation.campaign import ATTEMPTS, Campaign
 from psips.simulation.cells import Cell, perform, seed_of
 from psips.simulation.summary import simulate_many
 
-SAMPLING = ("projected", "round-robin", "oracle")
+SAMPLING = ("directed", "round-robin", "oracle")
 
 
 def some_cells(runs: int = 6, delta: float = 0.1) -> list[Cell]:
@@ -230,7 +230,7 @@ def test_what_decides_a_run_is_in_its_key() -> None:
         Cell("correlated", {"delta": 0.1}, 0, marks=(10,)),
     ]
     assert len({one.key(0) for one in [cell, *others]} | {cell.key(1)}) == 8
-    assert cell.key(0) == Cell("correlated", {"delta": 0.1, "sampling": "projected"}, 0).key(0)
+    assert cell.key(0) == Cell("correlated", {"delta": 0.1, "sampling": "directed"}, 0).key(0)
 
 
 def test_refusals(tmp_path: Path) -> None:

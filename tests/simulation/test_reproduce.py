@@ -117,17 +117,17 @@ def frame_of(samples: dict[str, list[int]], wrong: int = 0) -> pd.DataFrame:
     [([10, 11, 12, 13], HOLDS), ([40, 41, 42, 43], FAILS), ([5, 40, 10, 30], OPEN)],
 )
 def test_verdicts(ours: list[int], verdict: str) -> None:
-    frame = frame_of({"projected": ours, "posterior": [20, 21, 20, 22]})
-    (claim,) = claim_samples(frame, "fewer", "projected", "posterior")
+    frame = frame_of({"directed": ours, "posterior": [20, 21, 20, 22]})
+    (claim,) = claim_samples(frame, "fewer", "directed", "posterior")
     assert claim.verdict == verdict
     assert str(claim).startswith(f"{verdict}: fewer (p: ratio of mean samples ")
-    assert claim_samples(frame, "fewer", "projected", "ape") == []
+    assert claim_samples(frame, "fewer", "directed", "ape") == []
 
 
 def test_too_many_errors_are_seen() -> None:
-    fine = frame_of({"projected": [10] * 100}, wrong=10)
+    fine = frame_of({"directed": [10] * 100}, wrong=10)
     assert claim_errors(fine).verdict == HOLDS
-    bad = frame_of({"projected": [10] * 100}, wrong=25)
+    bad = frame_of({"directed": [10] * 100}, wrong=25)
     assert claim_errors(bad).verdict == FAILS
     assert "25 of 100" in claim_errors(bad).numbers
 

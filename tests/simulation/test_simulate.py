@@ -33,6 +33,8 @@ RULES: list[dict[str, Any]] = [
     {"tracking": "mixture", "calibration": "sharp"},
     {"sampling": "posterior", "draws": "literal"},
     {"sampling": "projected", "draws": "literal", "tracking": "mixture"},
+    {"sampling": "projected"},
+    {"sampling": "directed", "draws": "literal", "tracking": "mixture"},
     {"sampling": "uniform"},
     {"sampling": "round-robin"},
 ]
@@ -272,7 +274,7 @@ def test_a_rule_that_stops_too_early_is_seen() -> None:
     assert summary.errors > 5
 
 
-@pytest.mark.parametrize("sampling", ["projected", "posterior"])
+@pytest.mark.parametrize("sampling", ["directed", "projected", "posterior"])
 @pytest.mark.parametrize("name", ["noc", "noc-transductive"])
 def test_network_on_chip(name: str, sampling: str) -> None:
     made = instance(name)
@@ -297,7 +299,7 @@ def best_arm(linear: bool) -> Instance:
 
 
 @pytest.mark.parametrize("linear", [False, True])
-@pytest.mark.parametrize("sampling", ["projected", "posterior"])
+@pytest.mark.parametrize("sampling", ["directed", "projected", "posterior"])
 def test_one_objective_is_best_arm_identification(sampling: str, linear: bool) -> None:
     made = best_arm(linear)
     best = np.argmax(made.problem.inward(made.means)[:, 0])

@@ -14,7 +14,8 @@ class Look(NamedTuple):
 
 
 LOOKS = {
-    "projected": Look("psips (projected)", "#0072B2", "o"),
+    "directed": Look("psips", "#0072B2", "o"),
+    "projected": Look("psips, projected", "#004166", "h"),
     "posterior": Look("PSIPS (published)", "#D55E00", "s"),
     "track-and-stop": Look("Track-and-Stop", "#CC79A7", "^"),
     "ape": Look("APE", "#009E73", "D"),
@@ -24,6 +25,7 @@ LOOKS = {
     "uniform": Look("Uniform", "#56B4E9", "<"),
     "oracle": Look("Oracle", "#000000", "*"),
 }
+PSIPS = ("directed", "projected")  # its own stop is psips'
 PUBLISHED = ("posterior", "round-robin", "uniform", "oracle")  # with the paper's calibration
 YARDSTICKS = ("oracle",)  # they know the truth
 
@@ -62,5 +64,5 @@ def rivals(*names: str, also_posterior: bool = False) -> list[Contender]:
     """Return contenders by name, and if asked for all of them with psips' stopping rule."""
     each = [Contender(name) for name in names]
     if also_posterior:
-        each += [Contender(name, "posterior") for name in names if name != "projected"]
+        each += [Contender(name, "posterior") for name in names if name not in PSIPS]
     return each

@@ -80,7 +80,7 @@ LITERAL = "literal draws"
 def _runtime_rows(runs: int) -> list[Row]:
     marks = tuple(range(500, ROUNDS + 1, 500))
     each = rivals(
-        "projected", "posterior", "track-and-stop", "ape", "elimination", "round-robin"
+        "directed", "posterior", "track-and-stop", "ape", "elimination", "round-robin"
     )
     rows: list[Row] = _traced("cov-boost", each, 0.01, marks)(runs)
     published = _traced("cov-boost", [Contender("posterior")], 0.01, marks, draws="literal")
@@ -106,7 +106,7 @@ def _draw_runtime(frame: pd.DataFrame) -> Drawing:
 def _judge_runtime(frame: pd.DataFrame) -> list[Claim]:
     last = frame[frame["t"] == ROUNDS]
     claims = []
-    for rule in ("posterior", "projected"):
+    for rule in ("posterior", "directed"):
         a, b = pick(last, rule)["seconds"], pick(last, "ape")["seconds"]
         if len(b):
             text = (
@@ -127,7 +127,7 @@ REJECTION_ROUNDS = 5000
 
 
 def _rejection_rows(runs: int) -> list[Row]:
-    each = rivals("posterior", "projected")
+    each = rivals("posterior", "directed")
     rows: list[Row] = _traced("rotated", each, 0.01, marks_to(REJECTION_ROUNDS, 120, 6))(runs)
     return rows
 
@@ -150,7 +150,7 @@ def _draw_rejections(frame: pd.DataFrame) -> Drawing:
 
 def _judge_rejections(frame: pd.DataFrame) -> list[Claim]:
     claims = []
-    for rule in ("posterior", "projected"):
+    for rule in ("posterior", "directed"):
         chosen = pick(frame, rule)
         middle = chosen.groupby("t")["log_m"].median()
         early, late = math.exp(middle.iloc[:10].mean()), math.exp(middle.iloc[-10:].mean())
@@ -179,7 +179,7 @@ ERROR_ROUNDS = 5000
 
 
 def _error_rows(runs: int) -> list[Row]:
-    each = rivals("projected", "posterior", "round-robin", "uniform", "oracle")
+    each = rivals("directed", "posterior", "round-robin", "uniform", "oracle")
     marks = marks_to(ERROR_ROUNDS, 60, 25)
     rows: list[Row] = _traced("cov-boost", each, 0.1, marks, stopping="never")(runs)
     return rows
@@ -198,7 +198,7 @@ def _judge_errors(frame: pd.DataFrame) -> list[Claim]:
     by_run = frame.assign(wrong=(~frame["correct"]).astype(float)).groupby(["rule", "run"])
     average = by_run["wrong"].mean()
     claims = []
-    for rule in ("posterior", "projected"):
+    for rule in ("posterior", "directed"):
         gap = (average[rule] - average["round-robin"]).to_numpy()
         text = f"the error of {label_of(rule)} is close to that of uniform sampling: within 0.1"
         what = "difference, averaged over the looks,"
@@ -213,7 +213,7 @@ RATE_ROUNDS = {"correlated": 20_000, "cov-boost": 200_000}
 
 def _rate_rows(runs: int) -> list[Row]:
     rows = []
-    each = rivals("projected", "posterior", "track-and-stop", "round-robin", "oracle")
+    each = rivals("directed", "posterior", "track-and-stop", "round-robin", "oracle")
     for name, last in RATE_ROUNDS.items():
         for one in each:
             if (name, one.rule) == ("cov-boost", "track-and-stop"):
@@ -249,7 +249,7 @@ def _draw_rate(frame: pd.DataFrame) -> Drawing:
 def _judge_rate(frame: pd.DataFrame) -> list[Claim]:
     claims = []
     for name, last in RATE_ROUNDS.items():
-        for rule in ("posterior", "projected"):
+        for rule in ("posterior", "directed"):
             end = pick(_rate(frame[frame["t"] == last]), rule, name)
             text = f"{name}: P(Alt) of {label_of(rule)} falls at the rate 1/T*, to within 10%"
             what = f"T* times the rate after {last:,} rounds"
@@ -265,7 +265,7 @@ SLOW_DELTA = 1e-10
 
 
 def _asymptotic_rows(runs: int) -> list[Row]:
-    each = rivals("projected", "posterior", "track-and-stop", "ape", "round-robin", "oracle")
+    each = rivals("directed", "posterior", "track-and-stop", "ape", "round-robin", "oracle")
     return [
         Row(
             name,
@@ -313,7 +313,7 @@ def _judge_asymptotic(frame: pd.DataFrame) -> list[Claim]:
     claims = []
     shown = _normalised(frame)
     for name in RATE_ROUNDS:
-        for rule in ("posterior", "projected"):
+        for rule in ("posterior", "directed"):
             at = {
                 d: pick(shown, rule, name, delta=d)["ratio"] for d in (DELTAS[-2], DELTAS[-1])
             }

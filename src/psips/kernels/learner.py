@@ -3,6 +3,7 @@
 ``posterior`` is the published learner: lambda_t is the draw itself. ``projected`` keeps of
 the draw only which convex piece of Alt it fell in, and takes the point of that piece
 nearest to theta in the metric of the counts: the gains are then free of posterior noise.
+``directed`` pulls for that piece at once instead of feeding the gains to AdaHedge.
 """
 
 from __future__ import annotations
@@ -201,3 +202,18 @@ def projected_gains(
                 change[i, c] += along * model.L[e, c]
     gains_of_change(model.A, change, gains)
     return True
+
+
+@bare
+def shares(N: Floats, gains: Floats, explore: Floats, w: Floats) -> None:
+    """Write each arm's share N_a g_a of the squared distance to the nearest point into ``w``.
+
+    An arm is pulled as much as it keeps the piece away: information-directed selection
+    (You, Qin, Wang, Yang 2023), with the posterior's draw as the choice of the piece.
+    ``explore`` where no arm has a share.
+    """
+    total = 0.0
+    for a in range(N.shape[0]):
+        total += N[a] * gains[a]
+    for a in range(N.shape[0]):
+        w[a] = N[a] * gains[a] / total if total > 0.0 else explore[a]

@@ -23,7 +23,7 @@ from psips.kernels.front import (
 )
 from psips.kernels.hedge import feed, weights
 from psips.kernels.jit import kernel, spliced
-from psips.kernels.learner import posterior_gains, projected_gains
+from psips.kernels.learner import posterior_gains, projected_gains, shares
 from psips.kernels.literal import in_ball_hit, shared_draws
 from psips.kernels.model import Floats, Ints, Model
 from psips.kernels.rng import PULL, STOP, Stream, seed, uniform
@@ -31,8 +31,8 @@ from psips.kernels.thresholds import Calibration, inflation_and_budget, radius_o
 from psips.kernels.tree import build
 
 # Sampling rules.
-POSTERIOR, PROJECTED, UNIFORM, ROUND_ROBIN, ORACLE = range(5)
-APE, ELIMINATION, TRACK_AND_STOP, TOP_TWO = range(5, 9)
+POSTERIOR, PROJECTED, DIRECTED, UNIFORM, ROUND_ROBIN, ORACLE = range(6)
+APE, ELIMINATION, TRACK_AND_STOP, TOP_TWO = range(6, 10)
 # Stopping rules.
 NEVER, BY_POSTERIOR, BY_GLR, BY_CERTIFICATES, BY_BAYES, BY_APE, BY_ELIMINATION = range(7)
 # How the weights become arms.
@@ -183,7 +183,7 @@ def evaluate_literally(
             )
         if options.stopping == BY_POSTERIOR:
             seed(draw.stream, key, belief.tally[0], STOP)
-            learns = options.eta > 0.0 and options.sampling <= PROJECTED
+            learns = options.eta > 0.0 and options.sampling <= DIRECTED
             outcome[LOG_HIT], outcome[LOG_LEARNED] = shared_draws(
                 model,
                 belief,
@@ -261,15 +261,20 @@ def play(
     scale: float,
     w: Floats,
 ) -> None:
-    """AdaHedge's weights into ``w``; then feed it the gains of the min learner's point."""
-    weights(learner.gains, learner.gap[0], w)
-    if scale > 0.0:
-        gains = np.zeros(model.K)
-        hit = True
-        if options.sampling == POSTERIOR:
-            posterior_gains(model, belief, front, draw, scale, gains)
-        else:
-            hit = projected_gains(model, belief, front, draw, gains)
+    """Weights into ``w``: AdaHedge's, who is then fed the gains of the min learner's point.
+
+    The directed rule has no memory: its weights are those of the piece just drawn.
+    """
+    gains = np.zeros(model.K)
+    hit = scale > 0.0
+    if hit and options.sampling == POSTERIOR:
+        posterior_gains(model, belief, front, draw, scale, gains)
+    elif hit:
+        hit = projected_gains(model, belief, front, draw, gains)
+    if options.sampling == DIRECTED:
+        shares(belief.N, gains, model.explore, w)
+    else:
+        weights(learner.gains, learner.gap[0], w)
         if hit:
             learner.gap[0] = feed(learner.gains, learner.gap[0], w, gains)
 

@@ -29,19 +29,20 @@ class Rule(NamedTuple):
 
 
 SAMPLING = {
+    "directed": Rule(2, "pulls what tells most of the piece of the alternative just drawn"),
+    "projected": Rule(1, "AdaHedge against the nearest point of the piece that was drawn"),
     "posterior": Rule(0, "PSIPS as published: AdaHedge against posterior draws"),
-    "projected": Rule(1, "the same game, with the best response in the piece that was drawn"),
-    "uniform": Rule(2, "an arm at random"),
-    "round-robin": Rule(3, "the arm with the fewest pulls"),
-    "oracle": Rule(4, "the optimal weights of the truth: a yardstick"),
-    "ape": Rule(5, "APE (Kone et al. 2023): the arm least clear, or its nearest rival", "ape"),
+    "uniform": Rule(3, "an arm at random"),
+    "round-robin": Rule(4, "the arm with the fewest pulls"),
+    "oracle": Rule(5, "the optimal weights of the truth: a yardstick"),
+    "ape": Rule(6, "APE (Kone et al. 2023): the arm least clear, or its nearest rival", "ape"),
     "elimination": Rule(
-        6, "Auer et al. 2016: all arms not yet accepted or dropped, in turn", "elimination"
+        7, "Auer et al. 2016: all arms not yet accepted or dropped, in turn", "elimination"
     ),
     "track-and-stop": Rule(
-        7, "Crepon et al. 2024: weights climb the gradient of the likelihood ratio", "glr"
+        8, "Crepon et al. 2024: weights climb the gradient of the likelihood ratio", "glr"
     ),
-    "top-two": Rule(8, "Top-Two Thompson Sampling (Russo 2016), for one objective"),
+    "top-two": Rule(9, "Top-Two Thompson Sampling (Russo 2016), for one objective"),
 }
 STOPPING = {
     "never": Rule(0, "goes on until it is told to end"),
@@ -107,13 +108,13 @@ class Rules:
     Examples
     --------
     >>> Rules(delta=0.05).sampling
-    'projected'
+    'directed'
     >>> Rules(sampling="track-and-stop").stopping
     'glr'
     """
 
     delta: float = 0.1
-    sampling: str = "projected"
+    sampling: str = "directed"
     stopping: str = OWN
     calibration: str = OWN
     draws: str = "first-hit"
