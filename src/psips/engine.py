@@ -27,11 +27,11 @@ from psips.kernels.rivals import Rival, empty_rival
 from psips.kernels.rng import Stream
 from psips.kernels.round import (
     APE,
-    DIRECTED,
     BY_APE,
     BY_ELIMINATION,
     BY_GLR,
     BY_POSTERIOR,
+    DIRECTED,
     HINT,
     NEVER,
     OUTCOMES,

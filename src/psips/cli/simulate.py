@@ -31,8 +31,8 @@ def simulate(
     sampling: Annotated[
         Text,
         typer.Option(
-            help="directed (default), projected, posterior, uniform, round-robin or oracle; or a "
-            "rival: ape, elimination, track-and-stop or top-two."
+            help="directed (default), projected, posterior, uniform, round-robin or oracle; or "
+            "a rival: ape, elimination, track-and-stop or top-two."
         ),
     ] = None,
     stopping: Annotated[
