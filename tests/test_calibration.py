@@ -92,7 +92,7 @@ def test_a_measurement_is_added_to_a_file(tmp_path: Path) -> None:
 
 def test_the_page_says_which_rules_hold() -> None:
     rows = [
-        row("posterior sharp kappa=1", "random", 0.1),
+        row("posterior sharp kappa=2", "random", 0.1),
         row("posterior sharp kappa=0.5", "random", 0.1),
         row("posterior sharp kappa=0.5", "linear", 0.1, "holds"),
         row("bayes", "random", 0.1, "above delta"),
@@ -100,8 +100,8 @@ def test_the_page_says_which_rules_hold() -> None:
     ]
     parts = markdown(rows).split("\n\n")
     half, holds, above = (part for part in parts if part.startswith("* "))
-    assert half == "* `posterior sharp kappa=1`"
-    assert holds == "* `posterior sharp kappa=1`\n* `posterior sharp kappa=0.5`"
+    assert half == "* `posterior sharp kappa=2`"
+    assert holds == "* `posterior sharp kappa=2`\n* `posterior sharp kappa=0.5`"
     assert above == "* `bayes`"
 
 

@@ -28,7 +28,7 @@ from psips.kernels.front import (
     empty_front,
     find_change,
 )
-from psips.kernels.learner import posterior_gains
+from psips.kernels.learner import posterior_gains, shares
 from psips.kernels.model import BALL, EVERYTHING, Model
 from psips.kernels.rng import (
     exponential,
@@ -127,6 +127,13 @@ def calibrated(
     members: int,
 ) -> tuple[float, float]:
     return inflation_and_budget(unstructured, K, h, d, xi, calibration, t, members)
+
+
+@numba.njit
+def directed(N: np.ndarray, gains: np.ndarray, explore: np.ndarray) -> np.ndarray:
+    w = np.empty(len(N))
+    shares(N, gains, explore, w)
+    return w
 
 
 BUILD, REFRESH, HITS, EAGER_HITS, CARELESS, LOOSE, UNTHINNED, CONTAINED = range(8)

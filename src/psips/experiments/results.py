@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psips.errors import InputError
-from psips.experiments.contenders import LOOKS
+from psips.experiments.contenders import LOOKS, PSIPS
 from psips.experiments.figure import FAILS, HOLDS, OPEN, contenders_in, mean, ratio
 from psips.experiments.reproduce import FIGURES, SETTINGS
 
@@ -106,8 +106,12 @@ def _sample_table(frame: pd.DataFrame) -> str:
 
     lines = []
     for (panel, delta), here in frame.groupby(["panel", "delta"], sort=False):
-        oracle = here[here["rule"] == "oracle"].sort_values("run")["samples"]
+        oracles = here[here["rule"] == "oracle"].sort_values("run")
         for rule, stop, chosen in contenders_in(here):
+            alike = (
+                "posterior" if rule in PSIPS and "posterior" in set(oracles["stop"]) else stop
+            )
+            oracle = oracles[oracles["stop"] == alike]["samples"]
             samples = chosen.sort_values("run")["samples"]
             stopped = int(chosen["stopped"].sum())
             errors = int((chosen["stopped"] & ~chosen["correct"]).sum())

@@ -121,7 +121,7 @@ class Rules:
     tracking: str = "c-tracking"
     eta: float | str = 1.0
     alpha: float = 0.35
-    kappa: float = 1.0
+    kappa: float = 2.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.delta, int | float) or not 0.0 < self.delta < 1.0:

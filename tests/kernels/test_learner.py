@@ -1,0 +1,25 @@
+"""The directed rule's weights: each arm's share of the distance to the drawn piece."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernels.entries import directed
+
+
+def test_shares() -> None:
+    explore = np.array([0.5, 0.25, 0.25])
+    w = directed(np.array([4.0, 1.0, 7.0]), np.array([0.5, 6.0, 0.0]), explore)
+    assert w == pytest.approx([0.25, 0.75, 0.0])
+    assert (directed(np.ones(3), np.zeros(3), explore) == explore).all()
+
+
+@pytest.mark.parametrize("pulls", [(5.0, 5.0), (2.0, 18.0), (40.0, 3.0)])
+def test_of_two_arms_the_one_pulled_less_is_pulled_more(pulls: tuple[float, float]) -> None:
+    """Nearest point of "j above i": both meet at the pooled mean, and g_a ~ 1 / N_a^2."""
+    N = np.array(pulls)
+    mean = np.array([1.0, 0.0])
+    pooled = N @ mean / N.sum()
+    w = directed(N, (mean - pooled) ** 2, np.full(2, 0.5))
+    assert w == pytest.approx(N[::-1] / N.sum())
