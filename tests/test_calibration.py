@@ -6,19 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from psips.simulation.calibration import (
-    BROKEN,
-    NAMES,
-    RULES,
-    Row,
-    Rule,
-    families,
-    markdown,
-    measure,
-    merged,
-    read,
-    write,
-)
+from psips.simulation.calibration import BROKEN, NAMES, RULES, Row, Rule, families, measure
+from psips.simulation.calibration_file import markdown, merged, read, write
 
 
 def test_a_broken_rule_is_caught_and_a_sound_one_is_not() -> None:

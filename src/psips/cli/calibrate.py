@@ -35,16 +35,8 @@ def calibrate(
 ) -> None:
     """Measure the error rate of every stopping rule over fixed families of instances."""
     from psips.errors import InputError, unknown
-    from psips.simulation.calibration import (
-        BROKEN,
-        DELTAS,
-        NAMES,
-        RULES,
-        measure,
-        merged,
-        read,
-        write,
-    )
+    from psips.simulation.calibration import BROKEN, DELTAS, NAMES, RULES, measure
+    from psips.simulation.calibration_file import merged, read, write
 
     if not out.parent.is_dir():
         raise InputError(f"--out {str(out)!r}: there is no folder {str(out.parent)!r}")
