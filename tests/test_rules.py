@@ -135,3 +135,11 @@ def test_the_published_rule_keeps_its_calibration() -> None:
     assert Rules(sampling="posterior").calibration == "heuristic"
     assert Rules(sampling="posterior", calibration="sharp").calibration == "sharp"
     assert Rules(stopping="glr").calibration == "heuristic"
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"alpha": "0.35"}, {"kappa": "2"}, {"sampling": ["directed"]}, {"draws": None}]
+)
+def test_values_of_another_type_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        Rules(**wrong)

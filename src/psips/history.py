@@ -134,8 +134,10 @@ def _replay(history: History, looks: Ints) -> Iterator[Engine]:
     """Yield a run that knows the first results, judged, for each number of them."""
     problem = history.problem
     model = problem.model
+    known = history.rules
+    stopping = "never" if known.stopping == "elimination" else known.stopping  # has its own
     # How arms were chosen does not matter here, nor how draws are made: their law is the same.
-    rules = replace(history.rules, sampling="uniform", draws="first-hit", eta=1.0)
+    rules = replace(known, sampling="uniform", stopping=stopping, draws="first-hit", eta=1.0)
     options = rules.options(problem)
     x = problem.inward(history.values)
     N, B = np.zeros(model.K), np.zeros((model.h, model.d))

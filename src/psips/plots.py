@@ -182,7 +182,9 @@ def samples(plan: Plan, ax: Axes | None = None) -> Axes:
     ax.plot([], [], "o", color=BLUE, label="median")
     ax.plot([], [], color=BLUE, linewidth=7, alpha=0.5, label="half of the runs")
     ax.plot([], [], color=BLUE, linewidth=1.2, label="90% of the runs")
-    ax.plot([], [], "|", color=VERMILION, markersize=14, label="lower bound of the mean")
+    ax.plot(
+        [], [], "|", color=VERMILION, markersize=14, label="lower bound, centre of the guess"
+    )
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, frameon=False)
     ax.set_yticks(range(len(rows)), [f"delta {one.delta:g}" for one in rows])
     ax.set(xlabel="samples", xscale="log", ylim=(len(rows) - 0.5, -0.5))

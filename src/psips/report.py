@@ -168,9 +168,7 @@ def _design(state: State) -> str:
     if rules.stopping in ("posterior", "glr"):
         about = CALIBRATION[rules.calibration].about
         facts.append(["calibration", f"{rules.calibration}: {about}"])
-    others = {
-        k: v for k, v in rules.to_dict().items() if k in ("draws", "tracking", "eta", "alpha")
-    }
+    others = {k: getattr(rules, k) for k in ("draws", "tracking", "eta", "alpha", "kappa")}
     facts.append(["other settings", ", ".join(f"{k} {v}" for k, v in others.items())])
     theta = problem.parameter_set
     if theta is not None:
@@ -280,14 +278,17 @@ def _evidence_caption(rules: Rules) -> str:
         "candidate set. "
     )
     if rules.stopping == "posterior":
+        widened = "" if rules.calibration == "sharp" else ", widened for safety"
         return text + (
-            "The rule draws M times from the posterior, widened for safety, and stops when no "
-            "draw has another Pareto set: the probability must be well below 1/M, which is "
-            "itself below delta."
+            f"The rule draws M times from the posterior{widened}, and stops when no draw has "
+            "another Pareto set: the probability must be about 1/M or less, which is itself "
+            "below delta."
         )
-    return text + (
-        "It stops at delta." if rules.stopping == "bayes" else "The rule never stops."
-    )
+    if rules.stopping == "bayes":
+        return text + "The rule stops at delta."
+    if rules.stopping == "never":
+        return text + "The rule never stops."
+    return text + "The rule does not look at it: it stops by the confidence intervals of arms."
 
 
 def _changes(state: State, events: Sequence[Event]) -> str:

@@ -18,7 +18,7 @@ from psips.rules import Rules
 from psips.seeds import Seed, draw_key
 from psips.status import Status, status_of
 
-FORMAT = 1  # of snapshots
+FORMAT = 2  # of snapshots
 _ABSENT = object()
 
 

@@ -125,8 +125,10 @@ def test_verdicts(ours: list[int], verdict: str) -> None:
 
 
 def test_too_many_errors_are_seen() -> None:
-    fine = frame_of({"directed": [10] * 100}, wrong=10)
+    fine = frame_of({"directed": [10] * 100}, wrong=1)
     assert claim_errors(fine).verdict == HOLDS
+    unclear = frame_of({"directed": [10] * 100}, wrong=10)
+    assert claim_errors(unclear).verdict == OPEN
     bad = frame_of({"directed": [10] * 100}, wrong=25)
     assert claim_errors(bad).verdict == FAILS
     assert "25 of 100" in claim_errors(bad).numbers

@@ -172,7 +172,8 @@ def _forecasts(found: Plan) -> None:
     console = output()
     console.print(table)
     console.print(
-        "at least: lower bound T* kl(delta, 1 - delta) of the mean; 5%, median, 95%: samples "
-        "that so many of the simulated runs need; the first line is the delta of the file",
+        "at least: lower bound T* kl(delta, 1 - delta) of the mean, at the guess's centre; "
+        "5%, median, 95%: samples that so many of the simulated runs need; the first line is "
+        "the delta of the file",
         style="dim",
     )

@@ -31,6 +31,7 @@ number, the arm and n alone. Samples are means over the runs with a 95% interval
 of the chance of an error is Clopper and Pearson's; microseconds are those of a round in one
 worker while the others were at work. A run that reached its cap counts
 with the cap: the mean is then *at least* what is given.
+"Published PSIPS" is its learner, stopping rule and calibration, with C-tracking.
 A statement is *not settled* if the 95% interval of what it is about reaches both sides.
 """
 

@@ -139,10 +139,11 @@ def _draw_rejections(frame: pd.DataFrame) -> Drawing:
     for ax, (column, name) in zip(axes, names.items(), strict=True):
         lines(ax, shown, "t", column, centre="median", band=(0.25, 0.75))
         ax.set(xscale="log", yscale="log", title=name, xlabel="round $t$")
-    budget = np.exp(shown.groupby("t")["log_budget"].mean())
-    axes[1].plot(
-        budget.index, budget, color="black", ls=":", lw=1, label=r"$M(t,\delta)$: stop"
-    )
+    for rule, _, chosen in contenders_in(shown):
+        budget = np.exp(chosen.groupby("t")["log_budget"].mean())
+        name = rf"$M(t,\delta)$ of {label_of(rule)}"
+        colour = LOOKS[rule].colour
+        axes[1].plot(budget.index, budget, color=colour, ls=":", lw=1.2, label=name)
     axes[0].set_ylabel("draws until the first in Alt")
     axes[1].legend(loc="upper left")
     return figure

@@ -211,7 +211,7 @@ def _propose(
             pick -= draw.p[j]
             if pick <= 0.0:
                 break
-    bounded = scale < cover.scale[who]
+    bounded = scale < cover.scale[who] or (who == STOPPER and cover.scale[who] > 0.0)
     if bounded and uniform(stream) * draw.p[k] > probability(cover, k, scale, scale):
         return False
     z = cover.shape[k, 0]

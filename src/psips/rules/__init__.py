@@ -46,7 +46,7 @@ SAMPLING = {
 }
 STOPPING = {
     "never": Rule(0, "goes on until it is told to end"),
-    "posterior": Rule(1, "stops when M inflated posterior draws all agree with the candidate"),
+    "posterior": Rule(1, "stops when M posterior draws all agree with the candidate"),
     "glr": Rule(2, "stops when the likelihood ratio against all other sets is large"),
     "certified": Rule(3, "stops when every answer is proven in or out; proven, any sampling"),
     "bayes": Rule(4, "stops when the posterior probability of another set is at most delta"),
@@ -75,8 +75,8 @@ RADII = ("ape", "elimination")  # rules that compare confidence radii of single 
 
 
 def _number(kind: str, name: str, table: dict[str, Rule]) -> int:
-    if name not in table:
-        raise unknown(kind, name, list(table))
+    if not isinstance(name, str) or name not in table:
+        raise unknown(kind, str(name), list(table))
     return table[name].code
 
 
@@ -96,7 +96,8 @@ class Rules:
         sampling rule "posterior", which is PSIPS as published) and "glr" ("heuristic");
         "ape" and "elimination" have no other than "heuristic", "certified" is always
         proven, and "bayes" is a Bayesian statement, which needs no calibration and bounds
-        no error rate.
+        no error rate. `dataclasses.replace` keeps what was chosen so; give "own" to have
+        it chosen anew.
     eta : float or "estimate"
         Inflation of the min learner's draws; "estimate" is the paper's Algorithm 2.
     alpha : float
@@ -151,12 +152,12 @@ class Rules:
                 f"eta inflates the learner's draws: expected a positive number or "
                 f"'estimate', got {self.eta!r}"
             )
-        if not 0.0 < self.alpha < 1.0:
+        if not isinstance(self.alpha, int | float) or not 0.0 < self.alpha < 1.0:
             raise InputError(
                 f"alpha is the rate of forced exploration: expected a number between 0 and 1, "
                 f"got {self.alpha!r}"
             )
-        if not 0.0 < self.kappa < math.inf:
+        if not isinstance(self.kappa, int | float) or not 0.0 < self.kappa < math.inf:
             raise InputError(f"kappa: expected a positive number, got {self.kappa!r}")
 
     def _check_company(self) -> None:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -62,6 +63,7 @@ class Cell:
             "version": __version__,
             "seed": seed,
             "instance": self.instance,
+            **_content(self.instance),
             "params": dict(self.params),
             "rules": Rules(**self.rules).to_dict(),
             "run": self.run,
@@ -70,6 +72,14 @@ class Cell:
             "posterior": self.posterior,
         }
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _content(instance: str) -> dict[str, str]:
+    """Return a hash of a problem file, so that a changed file is another problem."""
+    path = Path(instance)
+    if not path.is_file():
+        return {}
+    return {"content": hashlib.sha256(path.read_bytes()).hexdigest()}
 
 
 def seed_of(seed: int, run: int) -> np.random.SeedSequence:
