@@ -97,7 +97,7 @@ class Row:
         Clopper-Pearson 95% interval of the chance of an error, among runs that stopped.
     label : str
         "above delta": the whole interval is; "holds": its upper end is at most delta;
-        "half": at most delta / 2; "unclear" otherwise.
+        "half": at most delta / 2; "none stopped": nothing was claimed; "unclear" otherwise.
     mean_samples, lower_bound : float
         Of the runs, and mean of T* kl(delta, 1 - delta) of their instances.
     """
@@ -273,7 +273,9 @@ def _row(
 ) -> Row:
     low, high = clopper_pearson(errors, stopped)
     label = "unclear"
-    if low > delta:
+    if stopped == 0:
+        label = "none stopped"
+    elif low > delta:
         label = "above delta"
     elif high <= delta / 2:
         label = "half"

@@ -51,7 +51,7 @@ def _listed(rows: Sequence[Row], labels: set[str], whole: bool = True) -> list[s
     found = [
         rule
         for rule in rules
-        if all(row.label in labels for row in rows if row.rule == rule) == whole
+        if all(row.label in labels for row in rows if row.rule == rule and row.stopped) == whole
     ]
     return [f"* `{rule}`" for rule in found] or ["* none"]
 
