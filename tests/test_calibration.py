@@ -6,7 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from psips.simulation.calibration import BROKEN, NAMES, RULES, Row, Rule, families, measure
+from psips.simulation.calibration import (
+    BROKEN,
+    NAMES,
+    RULES,
+    Row,
+    Rule,
+    families,
+    measure,
+    together,
+)
 from psips.simulation.calibration_file import markdown, merged, read, write
 
 
@@ -22,7 +31,7 @@ def test_a_broken_rule_is_caught_and_a_sound_one_is_not() -> None:
     assert sound[0].label != "above delta"
     assert sound[0].runs == sound[0].stopped == 80
     assert sound[0].mean_samples > sound[0].lower_bound
-    assert [row.family for row in rows] == ["near-ties", "all"] * 2
+    assert [row.family for row in rows] == ["near-ties"] * 2
 
 
 def test_families_are_fixed_and_have_an_answer() -> None:
@@ -41,7 +50,7 @@ def test_a_rule_that_is_refused_has_no_row() -> None:
 def test_markdown_has_every_row_and_every_rule_a_name() -> None:
     rows = list(measure(runs=2, deltas=(0.1,), rules=RULES[:1], only=("rho = -0.9",)))
     text = markdown(rows)
-    assert text.count("| posterior heuristic |") == len(rows) == 2
+    assert text.count("| posterior heuristic |") == 2  # the family, and all families together
     assert "## All families together" in text
     assert len({rule.name for rule in RULES}) == len(RULES)
 
@@ -58,11 +67,11 @@ def row(rule: str, family: str, delta: float, label: str = "half", errors: int =
 def test_a_measurement_is_added_to_a_file(tmp_path: Path) -> None:
     rows: list[Row] = []
     for one in (
-        row("bayes", "all", 0.1),
+        row("bayes", "linear", 0.1),
         row("posterior heuristic", "linear", 0.05),
         row("posterior heuristic", "random", 0.05),
         row("posterior heuristic", "random", 0.1),
-        row("bayes", "all", 0.1, errors=3),
+        row("bayes", "linear", 0.1, errors=3),
     ):
         rows = merged(rows, one)
     write(rows, tmp_path / "c.csv")
@@ -71,7 +80,7 @@ def test_a_measurement_is_added_to_a_file(tmp_path: Path) -> None:
         ("posterior heuristic", 0.1, "random"),
         ("posterior heuristic", 0.05, "random"),
         ("posterior heuristic", 0.05, "linear"),
-        ("bayes", 0.1, "all"),
+        ("bayes", 0.1, "linear"),
     ]
     assert rows[-1].errors == 3
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
@@ -96,3 +105,13 @@ def test_the_page_says_which_rules_hold() -> None:
 
 def test_families_have_their_names() -> None:
     assert tuple(families()) == NAMES
+
+
+def test_families_are_taken_together_whenever_they_were_measured() -> None:
+    parts = [row("bayes", "linear", 0.1, errors=3), row("bayes", "random", 0.1)]
+    other = row("bayes", "random", 0.05)
+    whole, alone = together([*parts, other])
+    assert (whole.key, whole.runs, whole.errors) == (("bayes", 0.1, "all"), 20, 3)
+    assert whole.low < 3 / 20 < whole.high
+    assert (whole.mean_samples, whole.lower_bound) == pytest.approx((123.456, 7.5))
+    assert (alone.key, alone.runs) == (("bayes", 0.05, "all"), 10)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -176,16 +177,44 @@ def test_simulate_a_file(run: Any, trial: Path) -> None:
             "no proof of the posterior stopping rule is known",
         ),
         ("demo --delta 0", "expected a number between 0 and 1, got 0.0"),
+        ("calibrate --rule baies", "unknown rule 'baies': did you mean 'bayes'?"),
+        ("calibrate --family randm", "unknown family 'randm': did you mean 'random'?"),
+        ("calibrate --max-samples 0", "--max-samples must be at least 1, got 0"),
+        (
+            "calibrate --rule bayes --family linear --delta 2",
+            "expected a number between 0 and 1, got 2.0",
+        ),
+        (
+            "calibrate --rule bayes --family linear --jobs 0",
+            "jobs must be a whole number of at least 1, got 0",
+        ),
+        ("calibrate --rule baye --runs 1 --out no/c.csv", "there is no folder 'no'"),
+        (
+            "calibrate --rule 'posterior proven' --family linear",
+            "nothing was measured: no rule given has a proof in a family given",
+        ),
         ("demo --seed -1", "a whole number of at least 0"),
     ],
 )
 def test_bad_input_is_one_sentence(run: Any, command: str, message: str) -> None:
-    code, out, err = run(*command.split())
+    code, out, err = run(*shlex.split(command))
     assert code == 2
     assert out == ""
     assert err.startswith("psips: ")
     assert err.count("\n") == 1
     assert message in err
+
+
+def test_a_calibration_is_shown_and_added_to(run: Any, tmp_path: Path) -> None:
+    file = tmp_path / "c.csv"
+    command = ("calibrate", "--runs", "3", "--delta", "0.1", "--rule", "bayes", "--out", file)
+    for family, runs in (("rho = -0.9", 3), ("rho = 0.9", 6)):
+        code, out, err = run(*map(str, command), "--family", family)
+        assert (code, err) == (0, "")
+        assert out.splitlines()[2].split()[:3] == ["bayes", "0.1", str(runs)]
+        assert f"written: {file}, {file.with_suffix('.md')}" in out.replace("\n", "")
+    assert len(file.read_text().splitlines()) == 3
+    assert "## Rho = -0.9" in file.with_suffix(".md").read_text()
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,10 @@ class InputError(ValueError):
     """
 
 
+class NoProofError(InputError):
+    """A rule was to be proven for a problem for which no proof is known."""
+
+
 def listing(names: Iterable[str]) -> str:
     """Names as they appear in a message, the long lists cut short.
 

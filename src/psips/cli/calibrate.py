@@ -28,18 +28,20 @@ def calibrate(
     family: Annotated[
         list[str] | None, typer.Option(help="Take this family only (can be repeated).")
     ] = None,
-    max_samples: Annotated[int, typer.Option(help="Cap of a run.")] = 200_000,
+    max_samples: Annotated[int, typer.Option(help="Cap of a run.")] = 3_000_000,
     broken: Annotated[
         bool, typer.Option("--broken", help="Measure a rule that is broken on purpose as well.")
     ] = False,
 ) -> None:
     """Measure the error rate of every stopping rule over fixed families of instances."""
     from psips.errors import InputError, unknown
-    from psips.simulation.calibration import BROKEN, DELTAS, NAMES, RULES, measure
+    from psips.simulation.calibration import BROKEN, DELTAS, NAMES, RULES, measure, together
     from psips.simulation.calibration_file import merged, read, write
 
     if not out.parent.is_dir():
         raise InputError(f"--out {str(out)!r}: there is no folder {str(out.parent)!r}")
+    if max_samples < 1:
+        raise InputError(f"--max-samples must be at least 1, got {max_samples}")
     for name in family or ():
         if name not in NAMES:
             raise unknown("family", name, list(NAMES))
@@ -60,7 +62,9 @@ def calibrate(
         ):
             rows = merged(rows, row)
             write(rows, out)  # what is done is on file, should this be interrupted
-    _show(rows)
+    if not rows:
+        raise InputError("nothing was measured: no rule given has a proof in a family given")
+    _show(together(rows))
     typer.echo(f"\nwritten: {out}, {out.with_suffix('.md')}")
 
 
@@ -72,16 +76,15 @@ def _show(rows: list[Row]) -> None:
         left = title in ("rule", "")
         table.add_column(title, justify="left" if left else "right")
     for row in rows:
-        if row.family == "all":
-            table.add_row(
-                row.rule,
-                f"{row.delta:g}",
-                number(row.runs),
-                str(row.errors),
-                f"{row.low:.4f} to {row.high:.4f}",
-                row.label,
-                number(row.mean_samples),
-                number(row.lower_bound),
-                style="bold red" if row.label == "above delta" else None,
-            )
+        table.add_row(
+            row.rule,
+            f"{row.delta:g}",
+            number(row.runs),
+            str(row.errors),
+            f"{row.low:.4f} to {row.high:.4f}",
+            row.label,
+            number(row.mean_samples),
+            number(row.lower_bound),
+            style="bold red" if row.label == "above delta" else None,
+        )
     output().print(table)

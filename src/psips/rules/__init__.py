@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from psips.errors import InputError, unknown
+from psips.errors import InputError, NoProofError, unknown
 from psips.kernels.model import Floats
 from psips.problem import Ball, Problem
 
@@ -275,7 +275,7 @@ class Rules:
             self.stopping == "glr" and self.calibration == "proven"
         ):
             if not has_certificates(problem):
-                raise InputError(
+                raise NoProofError(
                     f"the stopping rule {self.stopping!r} has no proof for a linear problem "
                     f"without parameter_set=Ball(...): give a bound on the parameter, or "
                     f"choose stopping='posterior' with calibration='heuristic'"
@@ -295,7 +295,7 @@ class Rules:
         else:
             return
         wanted = "" if bounded else " with parameter_set=Ball(...)"
-        raise InputError(
+        raise NoProofError(
             f"no proof of the posterior stopping rule is known {reason}: choose "
             f"stopping='certified' or 'glr', which have one{wanted}, or calibration='heuristic'"
         )

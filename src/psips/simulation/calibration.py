@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from psips.errors import InputError
+from psips.errors import InputError, NoProofError
 from psips.geometry import complexity
 from psips.instances import Instance, instance
 from psips.problem import Ball, Problem
@@ -28,8 +29,7 @@ NAMES = (
     "bernoulli",
 )
 INSTANCES = 10  # of each family
-CAP = 200_000  # samples of a run; one that reaches it claims nothing
-CLOSE_CAP = 40_000  # the same for closer ties, which proven rules take millions for
+CAP = 3_000_000  # samples of a run; one that reaches it claims nothing
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ def measure(
     cap: int = CAP,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Row]:
-    """Yield the rows of the calibration, for each rule and delta those of all families last.
+    """Yield the rows of the calibration, one for each rule, delta and family.
 
     Parameters
     ----------
@@ -210,28 +210,20 @@ def measure(
     """
     if runs < 1:
         raise InputError(f"the calibration needs at least one run, got {runs}")
+    for rule, delta in product(rules, deltas):
+        rule.rules(delta)  # what cannot be used is said before hours are spent
     chosen = {name: made for name, made in families().items() if only is None or name in only}
     bounds = {
         name: [complexity(one.problem, one.theta, tolerance=0.05) for one in made]
         for name, made in chosen.items()
     }
-    for rule in rules:
-        for delta in deltas:
-            parts: list[Row] = []
-            for name, made in chosen.items():
-                progress(f"{rule.name}, delta {delta:g}, {name}")
-                counts = [runs // len(made) + (k < runs % len(made)) for k in range(len(made))]
-                most = min(cap, CLOSE_CAP) if name == "closer ties" else cap
-                found = _family(rule, delta, made, counts, jobs, most)
-                if found is None:
-                    continue
-                lower = float(
-                    np.average([b.lower_bound_kl(delta) for b in bounds[name]], weights=counts)
-                )
-                parts.append(_row(rule, name, delta, *found, lower))
-                yield parts[-1]
-            if parts:
-                yield _together(rule, delta, parts)
+    for rule, delta, (name, made) in product(rules, deltas, chosen.items()):
+        progress(f"{rule.name}, delta {delta:g}, {name}")
+        counts = [runs // len(made) + (k < runs % len(made)) for k in range(len(made))]
+        found = _family(rule, delta, made, counts, jobs, cap)
+        if found is not None:
+            lower = [bound.lower_bound_kl(delta) for bound in bounds[name]]
+            yield _row(rule.name, name, delta, *found, float(np.average(lower, weights=counts)))
 
 
 def _family(
@@ -242,7 +234,7 @@ def _family(
     jobs: int,
     cap: int,
 ) -> tuple[int, int, int, float] | None:
-    """Return runs, stopped ones, errors and mean samples; None where the rule is refused."""
+    """Return runs, stopped ones, errors and mean samples; None where the rule has no proof."""
     total = stopped = errors = 0
     samples = 0.0
     for k, (one, count) in enumerate(zip(made, counts, strict=True)):
@@ -252,7 +244,7 @@ def _family(
             summary = simulate_many(
                 one, runs=count, seed=k, jobs=jobs, max_results=cap, rules=rule.rules(delta)
             )
-        except InputError:
+        except NoProofError:
             return None
         total += summary.runs
         stopped += summary.stopped
@@ -262,7 +254,7 @@ def _family(
 
 
 def _row(
-    rule: Rule,
+    rule: str,
     family: str,
     delta: float,
     runs: int,
@@ -282,7 +274,7 @@ def _row(
     elif high <= delta:
         label = "holds"
     return Row(
-        rule.name,
+        rule,
         family,
         delta,
         runs,
@@ -296,7 +288,15 @@ def _row(
     )
 
 
-def _together(rule: Rule, delta: float, parts: Sequence[Row]) -> Row:
+def together(rows: Sequence[Row]) -> list[Row]:
+    """Return a row for each rule and delta, of all its families taken together."""
+    groups: dict[tuple[str, float], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row.rule, row.delta), []).append(row)
+    return [_sum(rule, delta, parts) for (rule, delta), parts in groups.items()]
+
+
+def _sum(rule: str, delta: float, parts: Sequence[Row]) -> Row:
     runs = sum(row.runs for row in parts)
     return _row(
         rule,

@@ -8,7 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from psips.errors import InputError
-from psips.simulation.calibration import BROKEN, NAMES, RULES, Row
+from psips.simulation.calibration import BROKEN, NAMES, RULES, Row, together
 
 
 def read(path: Path) -> list[Row]:
@@ -38,10 +38,9 @@ def write(rows: Sequence[Row], path: Path) -> None:
 def merged(rows: Sequence[Row], new: Row) -> list[Row]:
     """Return the rows with ``new`` among them, in the order of rules, deltas and families."""
     rules = [rule.name for rule in (*RULES, BROKEN)]
-    names = [*NAMES, "all"]
     kept = [row for row in rows if row.key != new.key] + [new]
     return sorted(
-        kept, key=lambda row: (rules.index(row.rule), -row.delta, names.index(row.family))
+        kept, key=lambda row: (rules.index(row.rule), -row.delta, NAMES.index(row.family))
     )
 
 
@@ -86,20 +85,24 @@ def markdown(rows: Sequence[Row]) -> str:
         "",
         *_listed(rows, {"half", "holds", "unclear"}, whole=False),
     ]
-    for family in dict.fromkeys(["all", *(row.family for row in rows)]):
-        lines += [
-            "",
-            f"## {family[0].upper()}{family[1:]}"
-            + (" families together" if family == "all" else ""),
-            "",
-            "| rule | delta | runs | stopped | errors | interval | | samples | lower bound |",
-            "|---|---|---|---|---|---|---|---|---|",
-        ]
-        lines += [
+    lines += _table("All families together", together(rows))
+    for family in dict.fromkeys(row.family for row in rows):
+        title = f"{family[0].upper()}{family[1:]}"
+        lines += _table(title, [row for row in rows if row.family == family])
+    return "\n".join(lines) + "\n"
+
+
+def _table(title: str, rows: Sequence[Row]) -> list[str]:
+    return [
+        "",
+        f"## {title}",
+        "",
+        "| rule | delta | runs | stopped | errors | interval | | samples | lower bound |",
+        "|---|---|---|---|---|---|---|---|---|",
+        *(
             f"| {row.rule} | {row.delta:g} | {row.runs:,} | {row.stopped:,} | {row.errors} "
             f"| {row.low:.4f} to {row.high:.4f} | {row.label} | {row.mean_samples:,.0f} "
             f"| {row.lower_bound:,.0f} |"
             for row in rows
-            if row.family == family
-        ]
-    return "\n".join(lines) + "\n"
+        ),
+    ]
