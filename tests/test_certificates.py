@@ -11,7 +11,8 @@ import pytest
 import naive_certificates as naive
 from psips.kernels import certificates
 from psips.kernels.certificates import evidence
-from psips.problem import Ball, Problem
+from psips.parameters import Ball
+from psips.problem import Problem
 from psips.session import Session
 from psips.verdicts import verdicts_of
 

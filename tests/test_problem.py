@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from psips.checks import merge_rows
 from psips.errors import InputError
 from psips.kernels.model import BALL, BOX, EVERYTHING
-from psips.problem import Ball, Box, Problem
+from psips.parameters import Ball, Box
+from psips.problem import Problem
 
 FRAME = pd.DataFrame({"u": [1.0, 0.0, 1.0], "v": [0.0, 1.0, 1.0]}, index=["a", "b", "c"])
 

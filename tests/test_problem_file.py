@@ -10,7 +10,7 @@ import pytest
 
 from psips.errors import InputError
 from psips.instances import load
-from psips.problem import Ball, Box
+from psips.parameters import Ball, Box
 from psips.problem_file import read_problem_file
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "problem-file.md"

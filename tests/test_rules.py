@@ -10,7 +10,8 @@ import pytest
 from psips.environments import environment_of
 from psips.errors import InputError
 from psips.instances import Instance, instance
-from psips.problem import Ball, Box, Problem
+from psips.parameters import Ball, Box
+from psips.problem import Problem
 from psips.rules import CALIBRATION, DRAWS, SAMPLING, STOPPING, TRACKING, Rules
 from psips.simulation import simulate
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from psips.environments import environment_of
 from psips.errors import InputError
 from psips.instances import instance
-from psips.problem import Ball, Problem
+from psips.parameters import Ball
+from psips.problem import Problem
 from psips.rules import Rules
 from psips.session import Session
 

@@ -12,7 +12,8 @@ from psips.environments import environment_of
 from psips.errors import InputError
 from psips.geometry import glr
 from psips.instances import instance
-from psips.problem import Ball, Problem
+from psips.parameters import Ball
+from psips.problem import Problem
 from psips.rules import Rules
 from psips.session import Session
 from psips.simulation import simulate

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from psips.errors import InputError
     from psips.geometry import complexity
     from psips.instances import Instance, instance, load
-    from psips.problem import Ball, Box, Problem
+    from psips.parameters import Ball, Box, Prior
+    from psips.problem import Problem
     from psips.rules import Rules
     from psips.session import Session
     from psips.simulation import Run, Summary, simulate, simulate_many
@@ -23,6 +24,7 @@ __all__ = [
     "Box",
     "InputError",
     "Instance",
+    "Prior",
     "Problem",
     "Rules",
     "Run",
@@ -41,10 +43,11 @@ __all__ = [
 
 # Where each name lives; modules are imported when a name of theirs is first used.
 _HOMES = {
-    "Ball": "psips.problem",
-    "Box": "psips.problem",
+    "Ball": "psips.parameters",
+    "Box": "psips.parameters",
     "InputError": "psips.errors",
     "Instance": "psips.instances",
+    "Prior": "psips.parameters",
     "Problem": "psips.problem",
     "Rules": "psips.rules",
     "Run": "psips.simulation",

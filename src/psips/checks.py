@@ -75,11 +75,12 @@ def read_covariance(objectives: Sequence[str], given: object) -> Floats:
     if hasattr(given, "to_dict") and hasattr(given, "index"):  # a pandas Series or DataFrame
         given = given.to_dict()
     if isinstance(given, Mapping):
-        named = {str(key): value for key, value in given.items()}
-        _same_names("covariance", objectives, named)
+        rows = by_name("covariance", "objective", objectives, given)
         given = [
-            _by_name("covariance", objectives, row) if isinstance(row, Mapping) else row
-            for row in _by_name("covariance", objectives, named)
+            by_name("covariance", "objective", objectives, row)
+            if isinstance(row, Mapping)
+            else row
+            for row in rows
         ]
     S = np.atleast_1d(_numbers("the covariance", given))
     if S.shape not in ((d,), (d, d)):
@@ -276,14 +277,20 @@ def _tuples(value: Any) -> Nested:
     return tuple(_tuples(item) for item in value) if isinstance(value, list) else float(value)
 
 
-def _same_names(what: str, objectives: Sequence[str], named: Mapping[str, object]) -> None:
-    check_keys(f"objective in the {what}", named, objectives)
-    for objective in objectives:
-        if objective not in named:
-            raise InputError(f"the {what} has no entry for objective {objective!r}")
+def by_name(what: str, kind: str, names: Sequence[str], given: Mapping[Any, Any]) -> list[Any]:
+    """Return what is given by name, in the order of the names; each must have an entry.
 
-
-def _by_name(what: str, objectives: Sequence[str], given: Mapping[Any, Any]) -> list[Any]:
+    Examples
+    --------
+    >>> by_name("prior", "arm", ["A", "B"], {"B": 1, "A": 2})
+    [2, 1]
+    >>> by_name("prior", "arm", ["A", "B"], {"B": 1})
+    Traceback (most recent call last):
+    psips.errors.InputError: the prior has no entry for arm 'A'
+    """
     named = {str(key): value for key, value in given.items()}
-    _same_names(what, objectives, named)
-    return [named[objective] for objective in objectives]
+    check_keys(f"{kind} in the {what}", named, names)
+    for name in names:
+        if name not in named:
+            raise InputError(f"the {what} has no entry for {kind} {name!r}")
+    return [named[name] for name in names]

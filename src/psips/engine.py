@@ -48,12 +48,22 @@ LARGE_CAPACITY = 32768  # the same, beyond a hundred answers
 
 
 class Engine:
-    """One run: what is known, the candidate set, the learner, and the key of its draws."""
+    """One run: what is known, the candidate set, the learner, and the key of its draws.
 
-    def __init__(self, model: Model, options: Options, key: Stream) -> None:
+    ``prior``, pulls (K,) and means (K, d), counts as results that were there from the start.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        options: Options,
+        key: Stream,
+        prior: tuple[Floats, Floats] | None = None,
+    ) -> None:
         self.model = model
         self.options = options
         self.key = key
+        self.prior = prior
         capacity = (
             0 if options.draws == LITERAL else CAPACITY if model.n <= 100 else LARGE_CAPACITY
         )
@@ -67,7 +77,32 @@ class Engine:
         self._draw: Draw = empty_draw(model, capacity)
         self._nowhere = nowhere(model)
         self._rivals = entry_of_rivals(options)
+        if prior is not None:
+            self.know(np.zeros(model.K), np.zeros((model.h, model.d)))
         self.judge()
+
+    def know(self, pulls: Floats, B: Floats) -> None:
+        """Set what is known to results summed up: ``pulls`` (K,), ``B`` = sum of a x^T."""
+        N0, B0 = self._imagined()
+        _settle(self.model, self.belief, pulls, pulls + N0, B + B0)
+
+    @property
+    def data(self) -> Belief:
+        """What the results alone say, whatever the prior."""
+        if self.prior is None:
+            return self.belief
+        alone = empty_belief(self.model)
+        pulls, (_, B0) = self.belief.pulls, self._imagined()
+        _settle(self.model, alone, pulls, pulls, self.belief.B - B0)
+        return alone
+
+    def _imagined(self) -> tuple[Floats, Floats]:
+        """Return pulls (K,) and sum of a x^T (h, d) of the prior."""
+        if self.prior is None:
+            return np.zeros(self.model.K), np.zeros((self.model.h, self.model.d))
+        pulls, means = self.prior
+        sums = pulls[:, None] * means
+        return pulls, sums if self.model.unstructured else self.model.A.T @ sums
 
     def learn(self, arm: int, x: Floats) -> None:
         """Take in one result, without judging yet."""
@@ -144,7 +179,7 @@ class Engine:
     @property
     def candidate(self) -> list[int]:
         """Answers in S_hat; empty while an arm of an unstructured problem is unpulled."""
-        if self.model.unstructured and not (self.belief.N > 0).all():
+        if self.model.unstructured and not (self.belief.pulls > 0).all():
             return []
         return [int(a) for a in self.front.members[: self.front.size[MEMBERS]]]
 
@@ -195,6 +230,17 @@ def entry_of_rivals(options: Options) -> Callable[..., int] | None:
     if sampling != TRACK_AND_STOP and stopping in (NEVER, BY_APE, BY_ELIMINATION):
         return drive_rivals
     return drive_rivals_drawing if stopping == BY_POSTERIOR else drive_rivals_certainly
+
+
+def _settle(model: Model, belief: Belief, pulls: Floats, N: Floats, B: Floats) -> None:
+    """Set a belief to counts and sums."""
+    belief.pulls[:], belief.N[:], belief.B[:], belief.tally[0] = pulls, N, B, pulls.sum()
+    if model.unstructured:
+        belief.theta[:] = B / np.where(N > 0, N, 1.0)[:, None]
+    else:
+        belief.V[:] = model.xi * np.eye(model.h) + model.A.T @ (N[:, None] * model.A)
+        belief.F[:] = np.linalg.inv(np.linalg.cholesky(belief.V)).T  # F F^T = V^-1
+        belief.theta[:] = belief.F @ (belief.F.T @ B)
 
 
 _RECORD_FIELDS = ("shape", "terms", "y", "gap", "L", "b", "r", "mass")

@@ -150,15 +150,7 @@ def _replay(history: History, looks: Ints) -> Iterator[Engine]:
         else:
             B += model.A[arms].T @ rows
         done = look
-        engine = Engine(model, options, history.key)
-        belief = engine.belief
-        belief.N[:], belief.B[:], belief.tally[0] = N, B, look
-        if model.unstructured:
-            belief.theta[:] = B / N[:, None]
-        else:
-            V = model.xi * np.eye(model.h) + model.A.T @ (N[:, None] * model.A)
-            belief.V[:] = V
-            belief.F[:] = np.linalg.inv(np.linalg.cholesky(V)).T  # F F^T = V^-1
-            belief.theta[:] = belief.F @ (belief.F.T @ B)
+        engine = Engine(model, options, history.key, problem.prior_arrays)
+        engine.know(N, B)
         engine.judge()
         yield engine

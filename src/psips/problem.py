@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -11,13 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from psips.checks import (
-    Nested,
     Table,
     check_span,
     fit,
     frozen,
     merge_rows,
-    nested,
     read_answers,
     read_arms,
     read_covariance,
@@ -28,48 +26,7 @@ from psips.checks import (
 )
 from psips.errors import InputError, check_keys, unknown
 from psips.kernels.model import BALL, BOX, EVERYTHING, Floats, Model
-
-
-@dataclass(frozen=True)
-class Ball:
-    """Parameter set: each objective's column of theta has Euclidean norm at most ``radius``.
-
-    Parameters
-    ----------
-    radius : float or one float per objective
-
-    Examples
-    --------
-    >>> Ball([3, 4])
-    Ball(radius=(3.0, 4.0))
-    """
-
-    radius: Nested
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", nested("the radius of the ball", self.radius))
-
-
-@dataclass(frozen=True)
-class Box:
-    """Parameter set: every entry of theta lies between ``low`` and ``high``.
-
-    Parameters
-    ----------
-    low, high : float, one float per objective, or one row per feature (per arm if unstructured)
-
-    Examples
-    --------
-    >>> Box(0, [1, 2])
-    Box(low=0.0, high=(1.0, 2.0))
-    """
-
-    low: Nested
-    high: Nested
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "low", nested("the low end of the box", self.low))
-        object.__setattr__(self, "high", nested("the high end of the box", self.high))
+from psips.parameters import Ball, Box, Prior, read_prior
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -93,6 +50,8 @@ class Problem:
         What the question is about, if not the arms themselves (transductive).
     parameter_set : Ball or Box, optional
         What is known of theta beforehand.
+    prior : Prior, optional
+        What is believed of the arms' means, for the stopping rule ``bayes``.
     regularization : float
         ``xi`` of ``V = xi I + sum a a^T``; used only with features.
     name : str
@@ -132,6 +91,7 @@ class Problem:
     unstructured: bool
     transductive: bool  # the answers are not the arms
     parameter_set: Ball | Box | None
+    prior: Prior | None  # one row of means and one number of pulls per arm
     regularization: float
 
     def __init__(
@@ -143,6 +103,7 @@ class Problem:
         features: object = None,
         answers: object = None,
         parameter_set: Ball | Box | None = None,
+        prior: Prior | None = None,
         regularization: float = 1.0,
         name: str = "",
     ) -> None:
@@ -190,6 +151,7 @@ class Problem:
             raise InputError("all answers have equal features: there is nothing to tell apart")
         put("parameter_set", parameter_set)
         self._theta_limits()  # complains about a set that does not fit
+        put("prior", None if prior is None else read_prior(self.arms, self.objectives, prior))
 
     @property
     def K(self) -> int:  # noqa: N802
@@ -277,6 +239,13 @@ class Problem:
             explore=explore,
         )
 
+    @property
+    def prior_arrays(self) -> tuple[Floats, Floats] | None:
+        """Pulls (K,) and means (K, d) of the prior, in the kernels' orientation."""
+        if self.prior is None:
+            return None
+        return np.array(self.prior.pulls), self.inward(self.prior.means)
+
     def _theta_limits(self) -> tuple[int, Floats, Floats, Floats]:
         """Kind, radii, low and high of the parameter set in the kernels' orientation."""
         everywhere, none = np.full(self.d, np.inf), np.zeros((0, 0))
@@ -320,6 +289,7 @@ class Problem:
             "ball": theta.radius if isinstance(theta, Ball) else None,
             "box": [theta.low, theta.high] if isinstance(theta, Box) else None,
             "regularization": self.regularization,
+            **({} if self.prior is None else {"prior": asdict(self.prior)}),
         }
 
     @classmethod
@@ -335,7 +305,7 @@ class Problem:
         """
         known = ["name", "objectives", "directions", "covariance", "arms", "feature_names"]
         known += ["features", "answers", "ball", "box", "regularization"]
-        check_keys("key of a problem", data, known)
+        check_keys("key of a problem", data, [*known, "prior"])
         missing = [key for key in known if key not in data]
         if missing:
             raise InputError(f"the problem lacks the key {missing[0]!r}: was it cut short?")
@@ -350,6 +320,7 @@ class Problem:
             features=features,
             answers=None if answers is None else tuple(zip(*answers, strict=True)),
             parameter_set=Ball(ball) if ball is not None else Box(*box) if box else None,
+            prior=Prior(**data["prior"]) if data.get("prior") else None,
             regularization=data["regularization"],
         )
 

@@ -17,15 +17,17 @@ from psips.checks import Table
 from psips.errors import InputError, check_distinct, check_keys, unknown
 from psips.instances import NOISES, Instance, Results
 from psips.kernels.model import Floats
-from psips.problem import Ball, Box, Problem
+from psips.parameters import Ball, Box, Prior
+from psips.problem import Problem
 
 KEYS = (
     *("name", "objectives", "covariance", "arms", "answers", "parameter_set"),
-    *("regularization", "noise", "truth", "theta", "results", "guess"),
+    *("prior", "regularization", "noise", "truth", "theta", "results", "guess"),
     *("delta", "seed", "rules"),
 )
 OBJECTIVE_KEYS = ("name", "direction", "variance")
 SET_KEYS = ("ball", "low", "high")
+PRIOR_KEYS = ("means", "pulls")
 WORDS = {str: "a string", int: "a whole number", float: "a number", dict: "a table"}
 RULE_KEYS = (
     *("sampling", "stopping", "calibration", "draws", "tracking"),
@@ -139,6 +141,7 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
         features=features,
         answers=None if answers is None else read_csv(answers),
         parameter_set=_parameter_set(data),
+        prior=_prior(path, data),
         regularization=data.get("regularization", 1.0),
     )
     results = _results(path, data, problem)
@@ -219,6 +222,20 @@ def _parameter_set(data: Mapping[str, Any]) -> Ball | Box | None:
     if set(table) == {"low", "high"}:
         return Box(table["low"], table["high"])
     raise InputError("[parameter_set] must have either 'ball', or both 'low' and 'high'")
+
+
+def _prior(path: Path, data: Mapping[str, Any]) -> Prior | None:
+    table = _optional(data, "prior", dict)
+    if table is None:
+        return None
+    check_keys("key of [prior]", table, PRIOR_KEYS)
+    for key in PRIOR_KEYS:
+        if key not in table:
+            raise InputError(f"[prior] has no {key!r}: add the key")
+    means = table["means"]
+    return Prior(
+        _by_row(path, table, "means") if isinstance(means, str) else means, table["pulls"]
+    )
 
 
 def _theta(path: Path, data: Mapping[str, Any], problem: Problem) -> Floats | None:

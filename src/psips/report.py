@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psips import __version__, plots
-from psips.problem import Ball, Problem
+from psips.parameters import Ball
+from psips.problem import Problem
 from psips.rules import CALIBRATION, SAMPLING, STOPPING, Rules
 from psips.study import Study
 from psips.study.inputs import now, stamp
@@ -98,7 +99,7 @@ def promise(rules: Rules) -> str:
     if name == "bayes":
         return (
             "Bayesian: at the stop, the posterior probability of another set is at most "
-            f"{delta}, with the prior that psips uses. This bounds no rate of error."
+            f"{delta}, by the prior registered, or a flat one. This bounds no rate of error."
         )
     if name == "certified" or rules.calibration == "proven":
         return (
@@ -174,6 +175,11 @@ def _design(state: State) -> str:
     if theta is not None:
         kind = f"ball of radius {theta.radius}" if isinstance(theta, Ball) else repr(theta)
         facts.append(["parameter set", kind])
+    if problem.prior is not None:
+        worth = zip(problem.arms, problem.prior.means, problem.prior.pulls, strict=True)
+        facts.append(
+            ["prior", "; ".join(f"{a}: {m}, worth {n:g} results" for a, m, n in worth)]
+        )
     if not problem.unstructured:
         facts.append(["model", f"linear in {problem.h} features (see the end)"])
         facts.append(["regularisation", f"{problem.regularization:g}"])

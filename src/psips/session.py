@@ -18,7 +18,7 @@ from psips.rules import Rules
 from psips.seeds import Seed, draw_key
 from psips.status import Status, status_of
 
-FORMAT = 2  # of snapshots
+FORMAT = 3  # of snapshots
 _ABSENT = object()
 
 
@@ -71,7 +71,7 @@ class Session:
         self.rules = read_rules(rules, choices)
         weights = None if target is None else _read_target(problem, target)
         options = self.rules.options(problem, weights)
-        self.engine = Engine(problem.model, options, draw_key(rng))
+        self.engine = Engine(problem.model, options, draw_key(rng), problem.prior_arrays)
         self._told: list[tuple[int, Floats]] = []
 
     @overload
@@ -150,7 +150,7 @@ class Session:
     @property
     def pulls(self) -> dict[str, int]:
         """Number of results told of each arm."""
-        counts = self.engine.belief.N.tolist()
+        counts = self.engine.belief.pulls.tolist()
         return {arm: int(n) for arm, n in zip(self.problem.arms, counts, strict=True)}
 
     @property

@@ -61,7 +61,8 @@ class Status:
         number ``settled`` of ``answers``, each with their ``fraction``.
     probability_of_change : float
         Posterior probability that the Pareto set is another than the candidate set, by the
-        flat prior (linear: the prior of the regularisation); accurate when it is tiny.
+        problem's prior, or else a flat one (linear: that of the regularisation); accurate
+        when it is tiny.
     """
 
     results: int
@@ -127,7 +128,7 @@ def arms_table(problem: Problem, engine: Engine) -> pd.DataFrame:
     import pandas as pd
 
     arms = {
-        "pulls": engine.belief.N.astype(np.int64),
+        "pulls": engine.belief.pulls.astype(np.int64),
         "pending": engine.learner.pending.astype(np.int64),
         **_estimates(problem, engine, engine.model.A),
     }
@@ -139,7 +140,7 @@ def _estimates(problem: Problem, engine: Engine, features: Floats) -> dict[str, 
     belief = engine.belief
     variances = np.diag(problem.covariance)
     if problem.unstructured:
-        pulled = belief.N > 0
+        pulled = belief.pulls > 0
         means = np.where(pulled[:, None], belief.theta, np.nan)
         widths = np.full(problem.K, np.nan)
         widths[pulled] = 1.0 / belief.N[pulled]

@@ -63,12 +63,12 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
     if not has_certificates(problem):
         why = "a linear problem has certificates with parameter_set=Ball(...) only"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
-    if problem.unstructured and not (engine.belief.N > 0).all():
+    if problem.unstructured and not (engine.belief.pulls > 0).all():
         why = "some arms have not been measured"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
     log_inverse = engine.options.calibration.log_inverse
     codes, rivals, objectives, widths = verdicts(
-        engine.model, engine.belief, engine.front, log_inverse
+        engine.model, engine.data, engine.front, log_inverse
     )
     found = []
     for z, name in enumerate(problem.answers):
@@ -87,7 +87,7 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
 
 def _missing(problem: Problem, engine: Engine, z: int, x: int, c: int, width: float) -> Verdict:
     """Say what an open verdict lacks."""
-    model, belief = engine.model, engine.belief
+    model, belief = engine.model, engine.data
     values = belief.theta if problem.unstructured else model.Z @ belief.theta
     lead = float(values[z, c] - values[x, c])
     inside = bool(engine.front.inside[z])

@@ -21,7 +21,8 @@ REFACTOR_EVERY = 512  # rank-one updates of F between two fresh factorisations
 class Belief(NamedTuple):
     """Sufficient statistics and the posterior they give; updated in place."""
 
-    N: Floats  # (K,) pulls of each arm
+    pulls: Floats  # (K,) results told of each arm
+    N: Floats  # (K,) the same, with those that a prior is worth
     B: Floats  # (h, d) sum of a x^T
     theta: Floats  # (h, d) posterior mean
     V: Floats  # (h, h) precision, (0, 0) if unstructured
@@ -39,6 +40,7 @@ def empty_belief(model: Model) -> Belief:
         V[i, i] = model.xi
         F[i, i] = 1.0 / math.sqrt(model.xi)
     return Belief(
+        np.zeros(model.K),
         np.zeros(model.K),
         np.zeros((model.h, model.d)),
         np.zeros((model.h, model.d)),
@@ -73,7 +75,8 @@ def refactor(V: Floats, F: Floats) -> None:
 @kernel
 def learn(model: Model, belief: Belief, arm: int, x: Floats) -> None:
     """Take in one result ``x`` (d,) of ``arm``."""
-    N, B, theta, V, F, tally = (
+    pulls, N, B, theta, V, F, tally = (
+        belief.pulls,
         belief.N,
         belief.B,
         belief.theta,
@@ -81,6 +84,7 @@ def learn(model: Model, belief: Belief, arm: int, x: Floats) -> None:
         belief.F,
         belief.tally,
     )
+    pulls[arm] += 1.0
     N[arm] += 1.0
     tally[0] += 1
     if model.unstructured:
@@ -129,11 +133,11 @@ def learn(model: Model, belief: Belief, arm: int, x: Floats) -> None:
 
 
 @bare
-def ready(unstructured: bool, N: Floats) -> bool:
-    """Whether the posterior is proper: linear always, unstructured once every arm is pulled."""
+def ready(unstructured: bool, pulls: Floats) -> bool:
+    """Whether results suffice to judge: unstructured once every arm is pulled, else always."""
     if unstructured:
-        for a in range(N.shape[0]):
-            if N[a] == 0.0:
+        for a in range(pulls.shape[0]):
+            if pulls[a] == 0.0:
                 return False
     return True
 

@@ -40,6 +40,7 @@ def lend_model(model: Model) -> Model:
 def lend_belief(belief: Belief) -> Belief:
     """Return the same belief, without reference counting."""
     return Belief(
+        lent(belief.pulls),
         lent(belief.N),
         lent(belief.B),
         lent(belief.theta),

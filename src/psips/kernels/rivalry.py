@@ -43,7 +43,7 @@ def measure(
     x: Floats,
 ) -> None:
     """Pull ``arm``, which was asked for, and learn from the result."""
-    pull(source, noise_key, arm, int(belief.N[arm]), stream, x)
+    pull(source, noise_key, arm, int(belief.pulls[arm]), stream, x)
     learner.pending[arm] -= 1.0
     learn(model, belief, arm, x)
 
@@ -62,7 +62,7 @@ def choose(
 ) -> int:
     """Return the next arm by any of the rival methods."""
     if options.sampling == TRACK_AND_STOP:
-        if ready(model.unstructured, belief.N):  # a cover refreshes only what it needs
+        if ready(model.unstructured, belief.pulls):  # a cover refreshes only what it needs
             refresh_means(
                 model.unstructured, belief.N, belief.theta, model.Z, front.mu, front.inverse
             )
@@ -142,7 +142,7 @@ def drive_gradient(
             if mode == ASK:
                 break
             measure(model, belief, learner, source, noise_key, arm, stream, x)
-        if ready(model.unstructured, belief.N):
+        if ready(model.unstructured, belief.pulls):
             judge_by_ratio(model, options, belief, front, draw, outcome)
         if mode == TELL:
             break

@@ -117,7 +117,7 @@ def evaluate(
     size = front.size
     outcome[STOPPED] = 0.0
     outcome[LOG_HIT] = 0.0
-    if ready(model.unstructured, belief.N):
+    if ready(model.unstructured, belief.pulls):
         if size[EAGER] == 2:
             size[EAGER] = 1
         if size[EAGER] == 1:
@@ -167,7 +167,7 @@ def evaluate_literally(
     outcome[STOPPED] = 0.0
     outcome[LOG_HIT] = 0.0
     learner.tally[FRESH] = 0
-    if ready(model.unstructured, belief.N):
+    if ready(model.unstructured, belief.pulls):
         elect_plainly(model, belief, front, draw.piece)
         calibrate(model, options, belief, front, outcome)
         members = front.members[: size[MEMBERS]]
@@ -327,7 +327,7 @@ def unseen(model: Model, belief: Belief, learner: Learner) -> int:
     first = -1
     if model.unstructured:
         for a in range(model.K - 1, -1, -1):
-            if belief.N[a] + learner.pending[a] == 0.0:
+            if belief.pulls[a] + learner.pending[a] == 0.0:
                 first = a
     return first
 
@@ -336,7 +336,7 @@ def unseen(model: Model, belief: Belief, learner: Learner) -> int:
 def fixed_weights(model: Model, options: Options, belief: Belief, w: Floats) -> bool:
     """Weights of the rules that learn nothing into ``w``; False if the rule does learn."""
     fixed = True
-    waiting = not ready(model.unstructured, belief.N)
+    waiting = not ready(model.unstructured, belief.pulls)
     for a in range(model.K):
         if options.sampling == UNIFORM:
             w[a] = 1.0 / model.K

@@ -71,6 +71,7 @@ def drive(
         lent(model.explore),
     )
     belief = Belief(
+        lent(belief.pulls),
         lent(belief.N),
         lent(belief.B),
         lent(belief.theta),
@@ -145,7 +146,7 @@ def drive(
                 arm = next_arm(model, options, belief, learner, draw, key, learned, w)
             if mode == ASK:
                 break
-            pull(source, noise_key, arm, int(belief.N[arm]), stream, x)
+            pull(source, noise_key, arm, int(belief.pulls[arm]), stream, x)
             learner.pending[arm] -= 1.0
             learn(model, belief, arm, x)
         evaluate(model, options, belief, front, cover, draw, outcome, key)
@@ -193,7 +194,7 @@ def drive_literally(
                 arm = next_arm(model, options, belief, learner, draw, key, learned, w)
             if mode == ASK:
                 break
-            pull(source, noise_key, arm, int(belief.N[arm]), stream, x)
+            pull(source, noise_key, arm, int(belief.pulls[arm]), stream, x)
             learner.pending[arm] -= 1.0
             learn(model, belief, arm, x)
         evaluate_literally(model, options, belief, front, draw, learner, outcome, key)
@@ -240,7 +241,7 @@ def drive_certainly(
                 arm = next_arm(model, options, belief, learner, draw, key, learned, w)
             if mode == ASK:
                 break
-            pull(source, noise_key, arm, int(belief.N[arm]), stream, x)
+            pull(source, noise_key, arm, int(belief.pulls[arm]), stream, x)
             learner.pending[arm] -= 1.0
             learn(model, belief, arm, x)
         weigh_evidence(model, options, belief, front, cover, draw, outcome, key)

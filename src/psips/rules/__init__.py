@@ -10,7 +10,8 @@ import numpy as np
 
 from psips.errors import InputError, NoProofError, unknown
 from psips.kernels.model import Floats
-from psips.problem import Ball, Problem
+from psips.parameters import Ball
+from psips.problem import Problem
 
 if TYPE_CHECKING:
     from psips.kernels.round import Options
@@ -95,8 +96,8 @@ class Rules:
         stopping rules "posterior" ("sharp" unless another is given; "heuristic" with the
         sampling rule "posterior", which is PSIPS as published) and "glr" ("heuristic");
         "ape" and "elimination" have no other than "heuristic", "certified" is always
-        proven, and "bayes" is a Bayesian statement, which needs no calibration and bounds
-        no error rate. `dataclasses.replace` keeps what was chosen so; give "own" to have
+        proven, and "bayes" is a Bayesian statement by the problem's prior, or a flat one,
+        which needs no calibration and bounds no error rate. `dataclasses.replace` keeps what was chosen so; give "own" to have
         it chosen anew.
     eta : float or "estimate"
         Inflation of the min learner's draws; "estimate" is the paper's Algorithm 2.
@@ -186,7 +187,13 @@ class Rules:
             )
 
     def _check_fit(self, problem: Problem) -> None:
-        """Refuse rules for single arms in a linear problem, and Top-Two for many objectives."""
+        """Refuse rules that are not made for the problem."""
+        if problem.prior is not None and self.stopping not in ("bayes", "never"):
+            raise InputError(
+                f"a prior serves the stopping rule 'bayes': the rule {self.stopping!r} is "
+                f"proven, or measured, for the data alone; choose stopping='bayes' or leave "
+                f"the prior out"
+            )
         for rule in (self.sampling, self.stopping):
             if rule in RADII and not problem.unstructured:
                 raise InputError(

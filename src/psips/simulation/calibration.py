@@ -12,7 +12,8 @@ import numpy as np
 from psips.errors import InputError, NoProofError
 from psips.geometry import complexity
 from psips.instances import Instance, instance
-from psips.problem import Ball, Problem
+from psips.parameters import Ball
+from psips.problem import Problem
 from psips.rules import Rules
 from psips.simulation.summary import clopper_pearson, simulate_many
 

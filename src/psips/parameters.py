@@ -1,0 +1,120 @@
+"""What is known of the parameter beforehand: a set it lies in, or a prior."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from psips.checks import Nested, by_name, fit, nested
+from psips.errors import InputError
+
+
+@dataclass(frozen=True)
+class Ball:
+    """Parameter set: each objective's column of theta has Euclidean norm at most ``radius``.
+
+    Parameters
+    ----------
+    radius : float or one float per objective
+
+    Examples
+    --------
+    >>> Ball([3, 4])
+    Ball(radius=(3.0, 4.0))
+    """
+
+    radius: Nested
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", nested("the radius of the ball", self.radius))
+
+
+@dataclass(frozen=True)
+class Box:
+    """Parameter set: every entry of theta lies between ``low`` and ``high``.
+
+    Parameters
+    ----------
+    low, high : float, one float per objective, or one row per feature (per arm if unstructured)
+
+    Examples
+    --------
+    >>> Box(0, [1, 2])
+    Box(low=0.0, high=(1.0, 2.0))
+    """
+
+    low: Nested
+    high: Nested
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", nested("the low end of the box", self.low))
+        object.__setattr__(self, "high", nested("the high end of the box", self.high))
+
+
+@dataclass(frozen=True)
+class Prior:
+    """What is believed of the arms beforehand, as if they had been measured.
+
+    The mean of an arm is believed to be normal around ``means`` with the covariance of the
+    noise divided by ``pulls``. It serves the stopping rule ``bayes`` and the posterior
+    probabilities; what is proven, or measured of other rules, holds for the data alone.
+
+    Parameters
+    ----------
+    means : one number per objective, one row per arm, or a mapping or DataFrame by arm
+    pulls : float, one float per arm, or a mapping by arm
+        How many measurements of the arm the belief is worth; 0 for none.
+
+    Examples
+    --------
+    >>> Prior([5, 2], pulls=0.5)
+    Prior(means=(5.0, 2.0), pulls=0.5)
+    """
+
+    means: Any
+    pulls: Any
+
+    def __post_init__(self) -> None:
+        for name in ("means", "pulls"):
+            given = getattr(self, name)
+            if not isinstance(given, Mapping) and not hasattr(given, "to_dict"):
+                object.__setattr__(self, name, nested(f"the {name} of the prior", given))
+
+
+def read_prior(arms: Sequence[str], objectives: Sequence[str], prior: object) -> Prior:
+    """Return the prior with a row of means and a number of pulls for each arm, in order.
+
+    Examples
+    --------
+    >>> read_prior(["A", "B"], ["yield"], Prior({"B": 1, "A": 2}, pulls=3))
+    Prior(means=((2.0,), (1.0,)), pulls=(3.0, 3.0))
+    """
+    if not isinstance(prior, Prior):
+        raise InputError(f"prior must be a Prior, got {prior!r}")
+    means, pulls = prior.means, prior.pulls
+    if hasattr(means, "columns"):  # a DataFrame
+        means = means.to_dict("index")
+    if isinstance(means, Mapping):
+        means = [
+            by_name("prior", "objective", objectives, row) if isinstance(row, Mapping) else row
+            for row in by_name("prior", "arm", arms, means)
+        ]
+        if len(objectives) == 1:
+            means = [[row] if isinstance(row, int | float) else row for row in means]
+    if hasattr(pulls, "to_dict"):  # a Series
+        pulls = pulls.to_dict()
+    if isinstance(pulls, Mapping):
+        pulls = by_name("prior", "arm", arms, pulls)
+    K, d = len(arms), len(objectives)
+    rows = fit("the means of the prior", nested("the means of the prior", means), (K, d))
+    counts = fit("the pulls of the prior", nested("the pulls of the prior", pulls), (K,))
+    for arm, count in zip(arms, counts, strict=True):
+        if count < 0:
+            raise InputError(
+                f"the prior's pulls of arm {arm!r} must be a number of measurements of at "
+                f"least 0, got {count:g}"
+            )
+    if not counts.any():
+        raise InputError("the prior is worth no measurement of any arm: leave it out")
+    return Prior(rows, counts)
