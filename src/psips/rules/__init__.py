@@ -97,8 +97,8 @@ class Rules:
         sampling rule "posterior", which is PSIPS as published) and "glr" ("heuristic");
         "ape" and "elimination" have no other than "heuristic", "certified" is always
         proven, and "bayes" is a Bayesian statement by the problem's prior, or a flat one,
-        which needs no calibration and bounds no error rate. `dataclasses.replace` keeps what was chosen so; give "own" to have
-        it chosen anew.
+        which needs no calibration and bounds no error rate. `dataclasses.replace` keeps
+        what was chosen so; give "own" to have it chosen anew.
     eta : float or "estimate"
         Inflation of the min learner's draws; "estimate" is the paper's Algorithm 2.
     alpha : float
