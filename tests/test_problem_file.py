@@ -10,7 +10,7 @@ import pytest
 
 from psips.errors import InputError
 from psips.instances import load
-from psips.parameters import Ball, Box
+from psips.parameters import Ball, Box, Prior
 from psips.problem_file import read_problem_file
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "problem-file.md"
@@ -39,10 +39,16 @@ def documented(tmp_path: Path) -> Path:
     blocks = re.findall(
         r"`([\w-]+\.\w+)`:\n\n```\w+\n(.*?)```", DOCUMENT.read_text(), re.DOTALL
     )
-    assert len(blocks) == 9
+    assert len(blocks) == 10
     for name, text in blocks:
         (tmp_path / name).write_text(text)
     return tmp_path
+
+
+def test_documented_prior(documented: Path) -> None:
+    file = read_problem_file(documented / "belief.toml")
+    assert file.rules == {"stopping": "bayes"}
+    assert file.problem.prior == Prior([[5, 2], [4, 1], [4.3, 2.5]], [2, 2, 2])
 
 
 def test_documented_example(documented: Path) -> None:

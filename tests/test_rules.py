@@ -106,6 +106,7 @@ def test_proven_where_there_is_a_proof() -> None:
     proven.options(Problem(objectives=["a", "b"], covariance=[1, 2], arms=3))
     proven.options(Problem(objectives=["a", "b"], covariance=[[1, 0.5], [0.5, 1]], arms=3))
     proven.options(linear(1, Ball(2.0)))
+    proven.options(Problem(objectives=["a"], covariance=[1], arms=3, parameter_set=Box(0, 1)))
 
 
 @pytest.mark.parametrize(
@@ -113,10 +114,6 @@ def test_proven_where_there_is_a_proof() -> None:
     [
         (linear(2, Ball(2.0)), "for a linear problem with several objectives"),
         (linear(1, None), r"for a linear problem without parameter_set=Ball\(...\)"),
-        (
-            Problem(objectives=["a"], covariance=[1], arms=3, parameter_set=Box(0, 1)),
-            "with a parameter set",
-        ),
     ],
 )
 def test_proven_where_there_is_none(problem: Problem, reason: str) -> None:

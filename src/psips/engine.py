@@ -188,8 +188,15 @@ class Engine:
         """Proposals and literal draws made so far (2,)."""
         return self._draw.made[:2]
 
-    def probabilities(self, draws: int = 4096) -> tuple[Floats, Floats, float, float]:
-        """Posterior probabilities, see `psips.kernels.estimate.probabilities`."""
+    def change_probability(self, draws: int = 4096) -> tuple[float, float]:
+        """Log of P(Alt(S_hat) | data) and its relative standard error."""
+        from psips.kernels.estimate import change_probability
+
+        capacity = CAPACITY if self.model.n <= 100 else LARGE_CAPACITY
+        return change_probability(self.model, self.belief, self.key, capacity, draws)
+
+    def probabilities(self, draws: int = 4096) -> tuple[Floats, Floats]:
+        """By answer, the probability of being Pareto-optimal and its standard error."""
         from psips.kernels.estimate import probabilities
 
         capacity = CAPACITY if self.model.n <= 100 else LARGE_CAPACITY

@@ -126,7 +126,7 @@ def _evidence(history: History, engine: Engine) -> tuple[float, float, float]:
     if rules.stopping == "certified":
         found = verdicts_of(history.problem, engine)
         return sum(one.verdict != "open" for one in found), history.problem.n, math.nan
-    *_, log_change, _ = engine.probabilities(DRAWS)
+    log_change, _ = engine.change_probability(DRAWS)
     return math.exp(log_change), rules.delta, math.exp(-engine.outcome[LOG_BUDGET])
 
 

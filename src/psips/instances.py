@@ -79,6 +79,7 @@ class Instance:
             )
         if self.noise not in NOISES:
             raise unknown("noise", self.noise, NOISES)
+        self.problem.check_parameter(theta)
         object.__setattr__(self, "theta", frozen(theta))
         if self.noise == "bernoulli":
             for i, c in np.argwhere((self.arm_means < 0) | (self.arm_means > 1)):

@@ -49,7 +49,9 @@ class Problem:
     answers : DataFrame or pair (names, array), optional
         What the question is about, if not the arms themselves (transductive).
     parameter_set : Ball or Box, optional
-        What is known of theta beforehand.
+        What is known of theta beforehand. The learner looks for alternatives inside, and
+        the proofs for linear problems need a Ball; the stopping rules and the posterior
+        probabilities do not count on it.
     prior : Prior, optional
         What is believed of the arms' means, for the stopping rule ``bayes``.
     regularization : float
@@ -269,6 +271,23 @@ class Problem:
             )
         flip = self.signs < 0
         return BOX, everywhere, np.where(flip, -high, low), np.where(flip, -low, high)
+
+    def check_parameter(self, theta: Floats) -> None:
+        """Raise if a truth (h, d) lies outside the parameter set."""
+        kind, ball, low, high = self._theta_limits()
+        inward = self.inward(theta)
+        for c, objective in enumerate(self.objectives):
+            norm = float(np.linalg.norm(inward[:, c]))
+            if norm > ball[c] * (1 + 1e-12):
+                raise InputError(
+                    f"the truth of objective {objective!r} has norm {norm:.6g}, but the "
+                    f"parameter set is a ball of radius {ball[c]:g}: widen it"
+                )
+            if kind == BOX and np.any((inward < low) | (inward > high), axis=0)[c]:
+                raise InputError(
+                    f"the truth of objective {objective!r} lies outside the parameter set, a "
+                    f"box: widen it"
+                )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, strings and numbers; `from_dict` gives back the same problem exactly."""

@@ -101,8 +101,8 @@ def status_of(problem: Problem, engine: Engine, candidate_set: tuple[str, ...]) 
     optimal, spread = np.full(problem.n, np.nan), np.full(problem.n, np.nan)
     change = math.nan
     if candidate_set:
-        optimal, spread, log_change, _ = engine.probabilities()
-        change = math.exp(log_change)
+        optimal, spread = engine.probabilities()
+        change = math.exp(engine.change_probability()[0])
     answers = {
         **_estimates(problem, engine, engine.model.Z),
         "candidate": np.isin(np.array(problem.answers), candidate_set),

@@ -23,6 +23,7 @@ FIRST_HIT = 0
 LITERAL = 1
 
 PATIENCE = 1_000_000  # draws after which a learner goes without a hit
+OUTSIDE = 100  # hits outside Theta after which a learner takes one of them
 
 
 class Draw(NamedTuple):
@@ -215,7 +216,7 @@ def search_image(
 
 @bare
 def literal_draw(model: Model, belief: Belief, front: Front, draw: Draw, scale: float) -> bool:
-    """One posterior draw, as far as needed; whether it is in Theta and Alt(S_hat)."""
+    """One posterior draw, as far as needed; whether it is in Alt(S_hat)."""
     draw.made[1] += 1.0
     draw.made[2] += 1.0
     number = int(draw.made[2])
@@ -226,8 +227,8 @@ def literal_draw(model: Model, belief: Belief, front: Front, draw: Draw, scale: 
         draw_theta(draw.stream, model.L, belief.F, belief.theta, scale, row, draw.theta)
         return search_image(
             model.Z, draw.theta, members, live, front.keeper, draw.values, draw.piece
-        ) and in_theta(model.kind, model.ball, model.low, model.high, draw.theta)
-    hit = search(
+        )
+    return search(
         draw.stream,
         model.L,
         belief.theta,
@@ -241,7 +242,6 @@ def literal_draw(model: Model, belief: Belief, front: Front, draw: Draw, scale: 
         number,
         draw.piece,
     )
-    return hit and allowed(model, belief, front, draw, scale)
 
 
 @bare

@@ -19,16 +19,19 @@ import numpy as np
 
 from psips.kernels.belief import Belief
 from psips.kernels.cover import NATS, Cover, empty_cover
-from psips.kernels.draws import Draw, draw_rest, empty_draw, literal_draw
+from psips.kernels.draws import Draw, draw_row, empty_draw, literal_draw
 from psips.kernels.firsthit import FREQUENT, LEARNER, _propose, weigh
 from psips.kernels.front import COVERED, EAGER, RECORDS, Front, empty_front, image
 from psips.kernels.jit import kernel, part
 from psips.kernels.model import Floats, Model
-from psips.kernels.pareto import pareto_set
-from psips.kernels.rng import ESTIMATE, Stream, seed, uniform
-from psips.kernels.tree import build
+from psips.kernels.pareto import dominates
+from psips.kernels.rng import ESTIMATE, PLACES, Stream, log_tail, seed, uniform
+from psips.kernels.tree import build, build_around
 
 LOOK = 32  # draws between two looks at whether the matter is clear
+FAR = 9.0  # standard deviations beyond which a change is not looked for: 1e-19
+REACH = 6.0  # the same for an arm that would have to spoil a change just found
+FEWEST, ALTOGETHER = 20, 20_000  # draws for an answer at least; for all of them about
 
 
 @part
@@ -44,22 +47,33 @@ def total_mass(front: Front, cover: Cover, draw: Draw) -> tuple[float, float, fl
 
 
 @part
-def _complete(model: Model, belief: Belief, front: Front, draw: Draw) -> None:
-    """Draw, or compute, the answers of a hit that were not looked at."""
-    if model.unstructured:
-        draw_rest(
-            draw.stream,
-            model.L,
-            belief.theta,
-            front.inverse,
-            1.0,
-            draw.values,
-            draw.drawn,
-            int(draw.made[2]),
-        )
-    else:
-        for a in range(model.n):
-            image(model.Z, draw.theta, a, draw.values)
+def changes_place(model: Model, belief: Belief, front: Front, draw: Draw, z: int) -> bool:
+    """Whether z enters or leaves the Pareto set at the point drawn, as far as it is drawn.
+
+    An arm that could not reach z but by a deviation of REACH is left undrawn.
+    """
+    values, drawn, number = draw.values, draw.drawn, int(draw.made[2])
+    optimal = True
+    for step in range(-1, model.n):
+        a = z if step < 0 else step  # z itself first
+        if drawn[a] != number or not model.unstructured:
+            if not model.unstructured:
+                image(model.Z, draw.theta, a, values)
+            else:
+                near = True
+                for c in range(model.d):
+                    sd = math.sqrt(front.inverse[a] * model.Sigma[c, c])
+                    if step >= 0 and values[z, c] - belief.theta[a, c] > REACH * sd:
+                        near = False
+                if not near:
+                    continue
+                sd = math.sqrt(front.inverse[a])
+                draw_row(draw.stream, model.L, belief.theta, sd, a, values)
+            drawn[a] = number
+        if a != z and dominates(values, a, z):
+            optimal = False
+            break
+    return optimal != front.inside[z]
 
 
 @part
@@ -71,18 +85,16 @@ def estimate_change(
     draw: Draw,
     draws: int,
     log_ceiling: float,
-    changes: Floats,
+    who: int,
 ) -> tuple[float, float]:
     """Log P(Alt(S_hat) | data) and its relative standard error, from at most ``draws`` points.
 
-    It ends early once the probability is clearly above e^log_ceiling. ``changes`` (n,), or
-    (0,), becomes by answer the share of the hits in which it enters or leaves the set.
+    With ``who`` >= 0: that this answer enters or leaves the set, if the cover is one of that.
+    It ends early once the probability is clearly above e^log_ceiling. Without a hit the
+    first number is -inf, and the second the log of the probability that one hit would mean.
     """
     P, top, limit = total_mass(front, cover, draw)
     log_P = math.log(P) + top
-    best = np.empty(changes.shape[0], np.bool_)
-    for a in range(changes.shape[0]):
-        changes[a] = 0.0
     hits = made = 0.0
     for k in range(draws):
         made += 1.0
@@ -91,23 +103,15 @@ def estimate_change(
         else:
             pick = uniform(draw.stream) * P
             hit = _propose(model, belief, front, cover, draw, 1.0, limit, LEARNER, pick)
-        if hit:
+        if hit and (who < 0 or changes_place(model, belief, front, draw, who)):
             hits += 1.0
-            if changes.shape[0] > 0:
-                _complete(model, belief, front, draw)
-                pareto_set(draw.values, best)
-                for a in range(changes.shape[0]):
-                    if best[a] != front.inside[a]:
-                        changes[a] += 1.0
         if (k + 1) % LOOK == 0 and hits > 0.0:
             share = hits / made
             spread = math.sqrt(share * (1.0 - share) / made)
             if share > 4.0 * spread and math.log(share - 4.0 * spread) + log_P > log_ceiling:
                 break
-    for a in range(changes.shape[0]):
-        changes[a] /= max(hits, 1.0)
     if hits == 0.0:
-        return -np.inf, np.inf
+        return -np.inf, log_P - math.log(made)
     share = hits / made
     return log_P + math.log(share), math.sqrt((1.0 - share) / hits)
 
@@ -135,41 +139,53 @@ def sure_enough(
         return log_P  # the cover contains Alt
     if log_P > log_delta + 3.0 and log_P < 0.0:
         return 0.0
-    log_p, error = estimate_change(
-        model, belief, front, cover, draw, 1024, log_delta, np.empty(0)
-    )
-    if error == np.inf:
-        return log_P + math.log(3.0 / 1024.0)  # no hit in 1024: below that with 95%
+    log_p, error = estimate_change(model, belief, front, cover, draw, 1024, log_delta, -1)
+    if log_p == -np.inf:
+        return error + math.log(3.0)  # no hit in 1024: below that with 95%
     return log_p + math.log1p(2.0 * error)
 
 
 @kernel
-def probabilities(
+def change_probability(
     model: Model, belief: Belief, key: Stream, capacity: int, draws: int
-) -> tuple[Floats, Floats, float, float]:
-    """Posterior probabilities for callers in Python; nothing of the run is changed.
-
-    Returns
-    -------
-    tuple
-        By answer the probability of being Pareto-optimal, and its standard error; log of
-        P(Alt(S_hat) | data), and its relative standard error.
-    """
+) -> tuple[float, float]:
+    """Log of P(Alt(S_hat) | data) and its relative standard error, for callers in Python."""
     front = empty_front(model)
     cover = empty_cover(model, capacity)
     draw = empty_draw(model, capacity)
     build(model, belief, front, cover, 1.0)
     seed(draw.stream, key, belief.tally[0], ESTIMATE)
-    changes = np.empty(model.n)
-    log_p, error = estimate_change(model, belief, front, cover, draw, draws, np.inf, changes)
+    log_p, error = estimate_change(model, belief, front, cover, draw, draws, np.inf, -1)
+    return log_p, error if log_p > -np.inf else np.inf
+
+
+@kernel
+def probabilities(
+    model: Model, belief: Belief, key: Stream, capacity: int, draws: int
+) -> tuple[Floats, Floats]:
+    """By answer, the posterior probability of being Pareto-optimal and its standard error.
+
+    Each answer has a cover and draws of its own, so that its probability of changing place
+    is accurate however small it is. Where the change is farther than FAR, it is given as 0
+    with a bound for the error; where none of the draws shows it, the error is what one of
+    them would have meant.
+    """
+    front = empty_front(model)
+    cover = empty_cover(model, capacity)
+    draw = empty_draw(model, capacity)
+    build(model, belief, front, cover, 1.0)
+    seed(draw.stream, key, belief.tally[0], PLACES)
     optimal = np.empty(model.n)
     spread = np.empty(model.n)
-    P = math.exp(log_p)
-    for a in range(model.n):
-        change = P * changes[a]
-        optimal[a] = 1.0 - change if front.inside[a] else change
-        square = 0.0 if error == np.inf else error * error
-        hits = max(1.0, (1.0 - P) / max(square, 1e-300)) if square > 0.0 else float(draws)
-        own = changes[a] * (1.0 - changes[a]) / hits
-        spread[a] = P * math.sqrt(changes[a] * changes[a] * square + own)
-    return optimal, spread, log_p, error
+    each = min(draws, max(FEWEST, ALTOGETHER // model.n))
+    for z in range(model.n):
+        change = 0.0
+        distance = build_around(model, front, cover, z, FAR)
+        if distance > FAR:
+            spread[z] = max(model.n, model.d) * math.exp(log_tail(distance))
+        else:
+            log_p, error = estimate_change(model, belief, front, cover, draw, each, np.inf, z)
+            change = math.exp(log_p)
+            spread[z] = change * error if log_p > -np.inf else math.exp(error)
+        optimal[z] = 1.0 - change if front.inside[z] else change
+    return optimal, spread

@@ -18,6 +18,7 @@ from psips.kernels.belief import Belief
 from psips.kernels.cone import move
 from psips.kernels.cover import MARGIN, Cover
 from psips.kernels.draws import (
+    OUTSIDE,
     PATIENCE,
     Draw,
     allowed,
@@ -183,6 +184,23 @@ def weigh(
 
 
 @bare
+def _look_at(
+    model: Model, belief: Belief, front: Front, cover: Cover, draw: Draw, k: int, scale: float
+) -> None:
+    """Draw, or compute, the answers that record ``k`` speaks of."""
+    number = int(draw.made[2])
+    for i in range(-1, cover.shape[k, 1]):
+        a = cover.shape[k, 0] if i < 0 else cover.terms[k, i, 0]
+        if draw.drawn[a] != number:
+            if model.unstructured:
+                sd = scale * math.sqrt(front.inverse[a])
+                draw_row(draw.stream, model.L, belief.theta, sd, a, draw.values)
+            else:
+                image(model.Z, draw.theta, a, draw.values)
+            draw.drawn[a] = number
+
+
+@bare
 def _propose(
     model: Model,
     belief: Belief,
@@ -194,7 +212,7 @@ def _propose(
     who: int,
     pick: float,
 ) -> bool:
-    """Draw from a set of the cover; whether the point is kept and in Theta and Alt(S_hat).
+    """Draw from a set of the cover; whether the point is kept and in Alt(S_hat).
 
     Arms, or answers, come into being when they are first looked at. A point that lies in
     the piece it was drawn for needs no further look.
@@ -217,9 +235,7 @@ def _propose(
     z = cover.shape[k, 0]
     if model.unstructured:
         draw_rows(stream, L, mean, inverse, scale, members, values, drawn, number)
-        if drawn[z] != number:
-            draw_row(stream, L, mean, scale * math.sqrt(inverse[z]), z, values)
-            drawn[z] = number
+        _look_at(model, belief, front, cover, draw, k, scale)
         _push(model, belief, front, cover, draw, k, scale)
     else:
         draw_theta(stream, L, belief.F, mean, scale, draw.work[0], draw.theta)
@@ -227,19 +243,11 @@ def _propose(
         for a in members:
             image(model.Z, draw.theta, a, values)
             drawn[a] = number
-        if drawn[z] != number:
-            image(model.Z, draw.theta, z, values)
-            drawn[z] = number
+        _look_at(model, belief, front, cover, draw, k, scale)
     e = draw.work[0]
     for j in range(k):
         if cover.r[j] <= limit:
-            a = cover.shape[j, 0]
-            if drawn[a] != number:
-                if model.unstructured:
-                    draw_row(stream, L, mean, scale * math.sqrt(inverse[a]), a, values)
-                else:
-                    image(model.Z, draw.theta, a, values)
-                drawn[a] = number
+            _look_at(model, belief, front, cover, draw, j, scale)
             if contained(j, values, cover.shape, cover.terms, cover.y, cover.L, e):
                 return False  # that set comes earlier
     draw.piece[0] = z
@@ -266,7 +274,7 @@ def _propose(
         if not find_change(values, members, live, front.keeper, draw.piece):
             size[REJECTED] += 1
             return False
-    return allowed(model, belief, front, draw, scale)
+    return True
 
 
 @bare
@@ -288,16 +296,23 @@ def first_hit(
     """Log of the index of the first hit, by jumps; above ``log_budget`` if none.
 
     After a hit ``draw.piece`` says where it is, and ``draw.values`` holds the point for
-    the answers that were drawn.
+    the answers that were drawn. Without a budget it is the learner who draws, whose hits
+    are in Theta too; where next to none are, because theta_hat is far outside, the last of
+    OUTSIDE others must do. The stopping rule looks at Alt(S_hat) alone: a posterior that
+    lies outside Theta is no evidence that S_hat is right.
     """
     size = front.size
+    learner = log_budget == np.inf
+    outside = 0
     index = 0.0  # literal draws made so far
     if size[EAGER] == 1:
         most = tries(model.unstructured, model.n)
         while index < most:
             index += 1.0
             if literal_draw(model, belief, front, draw, scale):
-                return math.log(index)
+                if not learner or allowed(model, belief, front, draw, scale):
+                    return math.log(index)
+                outside += 1
             if math.log(index) >= log_budget:
                 return np.inf
         size[EAGER] = 0
@@ -305,7 +320,7 @@ def first_hit(
 
     limit = math.sqrt(max(front.reach[0], 0.0) ** 2 + 2.0 * MARGIN * scale * scale)
     P, top = 1.0, 0.0
-    who = LEARNER if log_budget == np.inf else STOPPER
+    who = LEARNER if learner else STOPPER
     if size[COVERED] == 1:
         P, top = weigh(scale, limit, size[RECORDS], cover, who, draw.p)
     log_P = math.log(P) + top
@@ -313,12 +328,18 @@ def first_hit(
         while index < PATIENCE:
             index += 1.0
             if literal_draw(model, belief, front, draw, scale):
-                if index <= 2.0 and log_budget == np.inf:
-                    size[EAGER] = 2  # the learner's hits come at once
-                return math.log(index)
+                outside += 1
+                if (
+                    not learner
+                    or allowed(model, belief, front, draw, scale)
+                    or outside >= OUTSIDE
+                ):
+                    if index <= 2.0 and learner:
+                        size[EAGER] = 2  # the learner's hits come at once
+                    return math.log(index)
             if math.log(index) >= log_budget:
                 return np.inf
-        return np.inf if log_budget == np.inf else math.log(index)
+        return np.inf if learner else math.log(index)
 
     log_index = math.log(index) if index > 0.0 else -np.inf
     for _ in range(PATIENCE):
@@ -330,5 +351,7 @@ def first_hit(
         draw.made[0] += 1.0
         pick = uniform(draw.stream) * P
         if _propose(model, belief, front, cover, draw, scale, limit, who, pick):
-            return log_index
-    return np.inf if log_budget == np.inf else log_index
+            outside += 1
+            if not learner or allowed(model, belief, front, draw, scale) or outside >= OUTSIDE:
+                return log_index
+    return np.inf if learner else log_index

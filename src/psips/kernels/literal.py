@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from psips.kernels.belief import Belief, in_theta
-from psips.kernels.draws import PATIENCE, Draw, draw_rest, draw_row, draw_theta
+from psips.kernels.draws import OUTSIDE, PATIENCE, Draw, draw_rest, draw_row, draw_theta
 from psips.kernels.front import Front, copy_rows, image
 from psips.kernels.jit import part
 from psips.kernels.learner import form
@@ -70,8 +70,10 @@ def shared_draws(
 ) -> tuple[float, float]:
     """Draw for both readers; return the logs of m_{t,delta} and m_t, infinite if not found.
 
-    The rule stops if m_{t,delta} is infinite. The learner's hit is left in ``point``.
+    The rule stops if m_{t,delta} is infinite. The learner's hit is left in ``point``; it is
+    in Theta too, the stopping rule's need not be (see ``firsthit.first_hit``).
     """
+    outside = 0
     stop_scale, learn_scale = math.sqrt(inflation), 1.0 / math.sqrt(eta)
     trial = np.empty((model.h, model.d))
     stop_hit, learn_hit = np.inf, np.inf
@@ -81,19 +83,18 @@ def shared_draws(
         draw_point(model, belief, front, draw)
         if stop_hit == np.inf:
             inflate(model, belief, draw, stop_scale, trial)
-            if in_alternative(draw.values, front.inside, members) and in_theta(
-                model.kind, model.ball, model.low, model.high, trial
-            ):
+            if in_alternative(draw.values, front.inside, members):
                 stop_hit = math.log(index)
             elif math.log(index) >= log_budget:
                 break
         if learns and learn_hit == np.inf:
             inflate(model, belief, draw, learn_scale, trial)
-            if in_alternative(draw.values, front.inside, members) and in_theta(
-                model.kind, model.ball, model.low, model.high, trial
-            ):
-                learn_hit = math.log(index)
-                copy_rows(trial, point)
+            if in_alternative(draw.values, front.inside, members):
+                outside += 1
+                kind, ball, low, high = model.kind, model.ball, model.low, model.high
+                if in_theta(kind, ball, low, high, trial) or outside >= OUTSIDE:
+                    learn_hit = math.log(index)
+                    copy_rows(trial, point)
         if index >= PATIENCE and stop_hit < np.inf:
             break
     return stop_hit, learn_hit
@@ -116,6 +117,7 @@ def in_ball_hit(
     (unstructured), so each arm is drawn until it is inside.
     """
     scale = 1.0 / math.sqrt(eta)
+    outside = 0
     for index in range(1, PATIENCE):
         draw.made[1] += 1.0
         for a in range(model.K):
@@ -124,8 +126,9 @@ def in_ball_hit(
                 draw_row(draw.stream, model.L, belief.theta, sd, a, point)
                 if form(model.P, point[a]) < radius * radius:
                     break
-        if in_alternative(point, front.inside, members) and in_theta(
-            model.kind, model.ball, model.low, model.high, point
-        ):
-            return math.log(index)
+        if in_alternative(point, front.inside, members):
+            outside += 1
+            kind, ball, low, high = model.kind, model.ball, model.low, model.high
+            if in_theta(kind, ball, low, high, point) or outside >= OUTSIDE:
+                return math.log(index)
     return np.inf

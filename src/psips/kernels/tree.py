@@ -200,6 +200,73 @@ def _split(
 
 
 @part
+def _pair(
+    metric: Metric, diagonal: bool, cover: Cover, size: Ints, i: int, j: int, most: float
+) -> float:
+    """Store "i below j" and return its squared distance; infinite if plainly above ``most``."""
+    d = metric.mu.shape[1]
+    lead = 0.0
+    for c in range(d):
+        ahead = metric.mu[i, c] - metric.mu[j, c]
+        lead = max(lead, ahead / math.sqrt(metric.Sigma[c, c]))
+    near = inner(metric, j, i, i)
+    if lead * lead / near > most:
+        return np.inf
+    xs = np.empty(d, np.int64)
+    cs = np.empty(d, np.int64)
+    y = np.empty(d)
+    square = 0.0
+    for c in range(d):
+        xs[c] = i
+        cs[c] = c
+        ahead = max(metric.mu[i, c] - metric.mu[j, c], 0.0)
+        y[c] = ahead / (near * metric.Sigma[c, c])
+        square += ahead * y[c]
+    if not diagonal:
+        square = project(metric, j, d, xs, cs, y)
+    if d <= DEPTH:
+        _store(metric, diagonal, cover, size, j, d, xs, cs, y)
+    else:
+        size[COVERED] = 0
+    return square
+
+
+@part
+def build_around(model: Model, front: Front, cover: Cover, z: int, most: float) -> float:
+    """Cover the points at which z enters, or leaves, the Pareto set; after ``build``.
+
+    A member leaves where another answer is above it in every objective, and another answer
+    enters where it escapes from all the others. Return how far that is at least; if farther
+    than ``most``, the cover is not complete.
+    """
+    size = front.size
+    size[RECORDS] = 0
+    size[COVERED] = 1
+    metric = metric_of(model, front)
+    members = front.members[: size[MEMBERS]]
+    nearest = np.inf
+    if front.inside[z]:
+        for j in range(model.n):
+            if j != z and size[COVERED] == 1:
+                limit = nearest + 2.0 * NATS
+                square = _pair(metric, model.diagonal, cover, size, z, j, limit)
+                nearest = min(nearest, square)
+    else:
+        keeper, distance = find_keeper(metric, z, members)
+        if distance > most:
+            return distance
+        others = np.empty(model.n - 1, np.int64)
+        for a in range(model.n - 1):
+            others[a] = a if a < z else a + 1
+        shift = np.zeros((model.h, model.d))
+        nearest = _split(
+            metric, model.diagonal, cover, size, z, keeper, others, nearest, 1.0, shift
+        )
+    front.reach[0] = math.sqrt(nearest)
+    return front.reach[0]
+
+
+@part
 def build(model: Model, belief: Belief, front: Front, cover: Cover, spare: float) -> None:
     """Make S_hat and the cover anew; ``spare`` is the largest inflation of any draw."""
     size = front.size
@@ -224,36 +291,12 @@ def build(model: Model, belief: Belief, front: Front, cover: Cover, spare: float
     nearest = np.inf
 
     # pairs: "i below j" is j above i in every objective
-    xs = np.empty(d, np.int64)
-    cs = np.empty(d, np.int64)
-    for c in range(d):
-        cs[c] = c
-    y = np.empty(d)
     for i in members:
         for j in members:
             if i != j and size[COVERED] == 1:
-                lead = 0.0
-                for c in range(d):
-                    ahead = metric.mu[i, c] - metric.mu[j, c]
-                    lead = max(lead, ahead / math.sqrt(model.Sigma[c, c]))
-                floor = lead * lead / inner(metric, j, i, i)
-                if floor <= nearest + 2.0 * NATS * spare:
-                    for c in range(d):
-                        xs[c] = i
-                    if model.diagonal:
-                        square = 0.0
-                        near = inner(metric, j, i, i)
-                        for c in range(d):
-                            ahead = max(metric.mu[i, c] - metric.mu[j, c], 0.0)
-                            y[c] = ahead / (near * model.Sigma[c, c])
-                            square += ahead * y[c]
-                    else:
-                        square = project(metric, j, d, xs, cs, y)
-                    nearest = min(nearest, square)
-                    if d <= DEPTH:
-                        _store(metric, model.diagonal, cover, size, j, d, xs, cs, y)
-                    else:
-                        size[COVERED] = 0
+                limit = nearest + 2.0 * NATS * spare
+                square = _pair(metric, model.diagonal, cover, size, i, j, limit)
+                nearest = min(nearest, square)
 
     # escapes, the nearest first: it tells what else can matter
     distance = np.empty(n)

@@ -292,10 +292,8 @@ class Rules:
             return
         bounded = has_certificates(problem)
         if problem.unstructured:
-            if problem.parameter_set is None:
-                return
-            reason = "with a parameter set"
-        elif problem.d > 1:
+            return
+        if problem.d > 1:
             reason = "for a linear problem with several objectives"
         elif not bounded:
             reason = "for a linear problem without parameter_set=Ball(...)"

@@ -147,7 +147,7 @@ def _observed(
                 "log_m": float(seen[LOG_LEARNED]),
                 "log_m_stop": float(min(seen[LOG_HIT], seen[LOG_BUDGET])),
                 "log_budget": float(seen[LOG_BUDGET]),
-                "log_error": engine.probabilities(POINTS)[2] if cell.posterior else None,
+                "log_error": engine.change_probability(POINTS)[0] if cell.posterior else None,
             }
         )
         clock.append(seconds)
