@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
+from psips.errors import InputError
 from psips.simulation.calibration import (
     BROKEN,
     NAMES,
@@ -16,7 +18,7 @@ from psips.simulation.calibration import (
     measure,
     together,
 )
-from psips.simulation.calibration_file import markdown, merged, read, write
+from psips.simulation.calibration_file import kept, markdown, merged, read, write
 
 
 def test_a_broken_rule_is_caught_and_a_sound_one_is_not() -> None:
@@ -60,8 +62,17 @@ def test_runs_must_be_positive() -> None:
         list(measure(runs=0))
 
 
-def row(rule: str, family: str, delta: float, label: str = "half", errors: int = 0) -> Row:
-    return Row(rule, family, delta, 10, 10, errors, 0.0, 0.3, label, 123.456, 7.5)
+def row(
+    rule: str,
+    family: str,
+    delta: float,
+    label: str = "half",
+    errors: int = 0,
+    runs: int = 10,
+    stopped: int = 10,
+    cap: int = 500,
+) -> Row:
+    return Row(rule, family, delta, runs, stopped, errors, 0.0, 0.3, label, 123.456, 7.5, cap)
 
 
 def test_a_measurement_is_added_to_a_file(tmp_path: Path) -> None:
@@ -101,6 +112,84 @@ def test_the_page_says_which_rules_hold() -> None:
     assert half == "* `posterior sharp kappa=2`"
     assert holds == "* `posterior sharp kappa=2`\n* `posterior sharp kappa=0.5`"
     assert above == "* `bayes`"
+
+
+def test_what_is_on_file_with_as_many_runs_is_kept() -> None:
+    rows = [
+        row("bayes", "random", 0.1, runs=60, cap=500),
+        row("bayes", "linear", 0.1, runs=30, cap=500),
+        row("bayes", "near-ties", 0.1, runs=30, cap=400),
+        row("bayes", "many arms", 0.1, runs=29, cap=500),
+        row("bayes", "bernoulli", 0.1, runs=31, cap=400),
+    ]
+    assert [family for _, _, family in kept(rows, 30, 500)] == ["random", "linear", "bernoulli"]
+
+
+def test_cells_to_skip_are_not_measured() -> None:
+    skip = [("bayes", 0.1, "rho = -0.9")]
+    only = ("rho = -0.9", "rho = 0.9")
+    rules = (Rule("bayes"),)
+    rows = list(measure(runs=1, deltas=(0.1,), rules=rules, only=only, skip=skip, cap=50))
+    assert [(one.family, one.runs, one.cap) for one in rows] == [("rho = 0.9", 1, 50)]
+
+
+def test_the_cap_of_a_sum_is_the_largest() -> None:
+    parts = [row("bayes", "linear", 0.1, cap=70), row("bayes", "random", 0.1, cap=50)]
+    assert together(parts)[0].cap == 70
+
+
+GOOD = "bayes,random,0.1,10,10,0,0.0,0.3,half,123.5,7.5,500"
+HEAD = "rule,family,delta,runs,stopped,errors,low,high,label,mean_samples,lower_bound,cap"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("bayes,linear,0.1,10,10,0,0.0", "expected 12 values, got 7"),
+        ("bayes,linear,0.1,10,10,0,0.0,0.3,half,123.5,7.5,50", "is cut short"),
+        (GOOD.replace("random", "rundom") + "\n", "unknown family 'rundom': did you mean"),
+        (GOOD.replace("bayes", "baies") + "\n", "unknown rule 'baies': did you mean 'bayes'?"),
+        (GOOD.replace("0.1", "x") + "\n", "delta: expected float, got 'x'"),
+        (GOOD.replace("500", "5e2") + "\n", "cap: expected int, got '5e2'"),
+        (GOOD.replace("10,10,0", "10,11,0") + "\n", "11 stopped of 10 runs"),
+        (GOOD.replace("0.1", "1.5") + "\n", "delta 1.5"),
+    ],
+)
+def test_a_damaged_file_is_refused_in_a_sentence(
+    tmp_path: Path, line: str, message: str
+) -> None:
+    file = tmp_path / "c.csv"
+    file.write_text(f"{HEAD}\n{GOOD}\n{line}")
+    with pytest.raises(InputError) as error:
+        read(file)
+    assert message in str(error.value)
+    assert f"{str(file)!r}, line 3" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "c.csv").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="cannot read"):
+        read(tmp_path / "c.csv")
+    with pytest.raises(InputError, match="cannot read"):
+        read(tmp_path)
+
+
+def test_a_write_that_fails_leaves_the_old_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "c.csv"
+    write([row("bayes", "random", 0.1)], file)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert set(before) == {"c.csv", "c.md"}
+
+    def full(*_: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="disk full"):
+        write([row("bayes", "linear", 0.1)], file)
+    assert {name: (tmp_path / name).read_bytes() for name in before} == before
 
 
 def test_families_have_their_names() -> None:

@@ -189,6 +189,7 @@ def test_simulate_a_file(run: Any, trial: Path) -> None:
             "jobs must be a whole number of at least 1, got 0",
         ),
         ("calibrate --rule baye --runs 1 --out no/c.csv", "there is no folder 'no'"),
+        ("calibrate --rule bayes --out d.md", "--out 'd.md': expected a name ending in .csv"),
         (
             "calibrate --rule 'posterior proven' --family linear",
             "nothing was measured: no rule given has a proof in a family given",
@@ -215,6 +216,61 @@ def test_a_calibration_is_shown_and_added_to(run: Any, tmp_path: Path) -> None:
         assert f"written: {file}, {file.with_suffix('.md')}" in out.replace("\n", "")
     assert len(file.read_text().splitlines()) == 3
     assert "## Rho = -0.9" in file.with_suffix(".md").read_text()
+
+
+def test_a_calibration_leaves_the_files_of_others(run: Any, tmp_path: Path) -> None:
+    notes = tmp_path / "c.md"
+    notes.write_text("mine")
+    command = ("calibrate", "--runs", "1", "--rule", "bayes", "--family", "rho = 0.9", "--out")
+    code, out, err = run(*command, str(tmp_path / "c.csv"))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "c.md' would be overwritten" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["c.md"]
+    assert notes.read_text() == "mine"
+
+
+def test_a_longer_calibration_is_kept(run: Any, tmp_path: Path) -> None:
+    file = tmp_path / "c.csv"
+    command = ("calibrate", "--delta", "0.1", "--rule", "bayes", "--out", str(file))
+
+    def runs_and_caps() -> list[list[str]]:
+        return [line.split(",")[3::8] for line in file.read_text().splitlines()[1:]]
+
+    def measured(*more: str) -> str:
+        code, out, err = run(*command, *more)
+        assert (code, err) == (0, "")
+        return str(out).replace("\n", "")
+
+    one = ("--family", "rho = 0.9")
+    note = "1 of the cells asked for is kept as on file"
+    assert "kept" not in measured(*one, "--runs", "4")
+    page = file.with_suffix(".md")
+    page.write_text("an old page")
+    assert note in measured(*one, "--runs", "2")
+    assert "## Rho = 0.9" in page.read_text()
+    both = measured(*one, "--family", "rho = -0.9", "--runs", "4")
+    assert note in both
+    assert runs_and_caps() == [["4", "3000000"]] * 2
+    assert "kept" not in measured(*one, "--runs", "4", "--max-samples", "9000")
+    assert "kept" not in measured(*one, "--runs", "2", "--again")
+    assert runs_and_caps() == [["4", "3000000"], ["2", "3000000"]]
+
+
+def test_a_damaged_calibration_is_refused_before_measuring(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from psips.simulation import calibration
+
+    file = tmp_path / "c.csv"
+    command = ("calibrate", "--runs", "1", "--rule", "bayes", "--family", "rho = 0.9", "--out")
+    assert run(*command, str(file))[0] == 0
+    whole = file.read_text()
+    monkeypatch.setattr(calibration, "simulate_many", None)  # nothing may be measured
+    for damaged in (whole[:-9], whole.replace("rho = 0.9", "rho"), whole.replace("bay", "by")):
+        file.write_text(damaged)
+        code, out, err = run(*command, str(file))
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert "c.csv', line " in err
 
 
 @pytest.mark.parametrize(

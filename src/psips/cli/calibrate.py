@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,14 +33,29 @@ def calibrate(
     broken: Annotated[
         bool, typer.Option("--broken", help="Measure a rule that is broken on purpose as well.")
     ] = False,
+    again: Annotated[
+        bool,
+        typer.Option("--again", help="Measure what is on file with as many runs as well."),
+    ] = False,
 ) -> None:
     """Measure the error rate of every stopping rule over fixed families of instances."""
     from psips.errors import InputError, unknown
     from psips.simulation.calibration import BROKEN, DELTAS, NAMES, RULES, measure, together
-    from psips.simulation.calibration_file import merged, read, write
+    from psips.simulation.calibration_file import kept, merged, read, write
 
+    page = out.with_suffix(".md")
+    if out.suffix != ".csv":
+        raise InputError(
+            f"--out {str(out)!r}: expected a name ending in .csv, beside which the tables are "
+            f"written as .md; choose such a name"
+        )
     if not out.parent.is_dir():
         raise InputError(f"--out {str(out)!r}: there is no folder {str(out.parent)!r}")
+    if page.exists() and not out.exists():
+        raise InputError(
+            f"--out {str(out)!r}: {str(page)!r} would be overwritten, and there is no "
+            f"calibration beside it that it could belong to; name another file"
+        )
     if max_samples < 1:
         raise InputError(f"--max-samples must be at least 1, got {max_samples}")
     for name in family or ():
@@ -50,6 +66,8 @@ def calibrate(
         if name not in rules:
             raise unknown("rule", name, list(rules))
     rows = read(out) if out.exists() else []
+    asked = product(rule or rules, delta or DELTAS, family or NAMES)
+    known = set() if again else set(asked) & set(kept(rows, runs, max_samples))
     with progress_line("loading (the first time, compiling takes about two minutes)") as line:
         for row in measure(
             runs=runs,
@@ -58,14 +76,21 @@ def calibrate(
             rules=[rules[name] for name in rule or rules],
             only=family,
             cap=max_samples,
+            skip=known,
             progress=line,
         ):
             rows = merged(rows, row)
             write(rows, out)  # what is done is on file, should this be interrupted
     if not rows:
         raise InputError("nothing was measured: no rule given has a proof in a family given")
+    write(rows, out)  # the page as well, if nothing was left to measure
     _show(together(rows))
-    typer.echo(f"\nwritten: {out}, {out.with_suffix('.md')}")
+    if known:
+        typer.echo(
+            f"\n{len(known)} of the cells asked for {'is' if len(known) == 1 else 'are'} kept "
+            f"as on file, with as many runs or more; --again measures anew"
+        )
+    typer.echo(f"\nwritten: {out}, {page}")
 
 
 def _show(rows: list[Row]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
@@ -84,6 +84,8 @@ RULES = (
 )
 BROKEN = Rule("bayes", divisor=8.0)
 
+Cell = tuple[str, float, str]  # rule, delta and family
+
 
 @dataclass(frozen=True)
 class Row:
@@ -101,6 +103,8 @@ class Row:
         "half": at most delta / 2; "none stopped": nothing was claimed; "unclear" otherwise.
     mean_samples, lower_bound : float
         Of the runs, and mean of T* kl(delta, 1 - delta) of their instances.
+    cap : int
+        Samples of a run at most.
     """
 
     rule: str
@@ -114,9 +118,10 @@ class Row:
     label: str
     mean_samples: float
     lower_bound: float
+    cap: int
 
     @property
-    def key(self) -> tuple[str, float, str]:
+    def key(self) -> Cell:
         """What the row is about."""
         return self.rule, self.delta, self.family
 
@@ -190,6 +195,7 @@ def measure(
     rules: Sequence[Rule] = RULES,
     only: Sequence[str] | None = None,
     cap: int = CAP,
+    skip: Collection[Cell] = (),
     progress: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Row]:
     """Yield the rows of the calibration, one for each rule, delta and family.
@@ -206,6 +212,8 @@ def measure(
         Families to take; all by default.
     cap : int
         Samples of a run at most.
+    skip : collection of (rule, delta, family)
+        What is not to be measured.
     progress : callable, optional
         Called with what is being measured.
     """
@@ -213,18 +221,25 @@ def measure(
         raise InputError(f"the calibration needs at least one run, got {runs}")
     for rule, delta in product(rules, deltas):
         rule.rules(delta)  # what cannot be used is said before hours are spent
-    chosen = {name: made for name, made in families().items() if only is None or name in only}
+    cells = [
+        (rule, delta, name)
+        for rule, delta, name in product(rules, deltas, NAMES)
+        if (only is None or name in only) and (rule.name, delta, name) not in skip
+    ]
+    every = families()
     bounds = {
-        name: [complexity(one.problem, one.theta, tolerance=0.05) for one in made]
-        for name, made in chosen.items()
+        name: [complexity(one.problem, one.theta, tolerance=0.05) for one in every[name]]
+        for name in dict.fromkeys(name for _, _, name in cells)
     }
-    for rule, delta, (name, made) in product(rules, deltas, chosen.items()):
+    for rule, delta, name in cells:
         progress(f"{rule.name}, delta {delta:g}, {name}")
+        made = every[name]
         counts = [runs // len(made) + (k < runs % len(made)) for k in range(len(made))]
         found = _family(rule, delta, made, counts, jobs, cap)
         if found is not None:
             lower = [bound.lower_bound_kl(delta) for bound in bounds[name]]
-            yield _row(rule.name, name, delta, *found, float(np.average(lower, weights=counts)))
+            mean = float(np.average(lower, weights=counts))
+            yield _row(rule.name, name, delta, *found, mean, cap)
 
 
 def _family(
@@ -263,6 +278,7 @@ def _row(
     errors: int,
     mean_samples: float,
     lower_bound: float,
+    cap: int,
 ) -> Row:
     low, high = clopper_pearson(errors, stopped)
     label = "unclear"
@@ -286,6 +302,7 @@ def _row(
         label,
         mean_samples,
         lower_bound,
+        cap,
     )
 
 
@@ -308,4 +325,5 @@ def _sum(rule: str, delta: float, parts: Sequence[Row]) -> Row:
         sum(row.errors for row in parts),
         sum(row.runs * row.mean_samples for row in parts) / runs,
         sum(row.runs * row.lower_bound for row in parts) / runs,
+        max(row.cap for row in parts),
     )
