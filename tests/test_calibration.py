@@ -114,6 +114,25 @@ def test_the_page_says_which_rules_hold() -> None:
     assert above == "* `bayes`"
 
 
+def lists(rows: list[Row]) -> list[str]:
+    return [part for part in markdown(rows).split("\n\n") if part.startswith("* ")]
+
+
+def test_a_rule_that_never_stopped_holds_nothing() -> None:
+    idle = row("posterior proven", "linear", 0.1, "none stopped", stopped=0)
+    assert lists([idle]) == ["* none"] * 3
+    assert lists([row("posterior proven", "random", 0.1), idle]) == ["* none"] * 3
+
+
+def test_the_page_gives_the_reason_for_the_default_only_if_it_is_one() -> None:
+    reason = "`posterior sharp kappa=2` is the default, because of the first of these lists"
+    name = "posterior sharp kappa=2"
+    half = row(name, "random", 0.1)
+    assert reason in markdown([half])
+    assert reason not in markdown([half, row(name, "linear", 0.1, "holds")])
+    assert reason not in markdown([row("bayes", "random", 0.1)])
+
+
 def test_what_is_on_file_with_as_many_runs_is_kept() -> None:
     rows = [
         row("bayes", "random", 0.1, runs=60, cap=500),

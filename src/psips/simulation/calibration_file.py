@@ -10,9 +10,11 @@ from dataclasses import fields
 from pathlib import Path
 
 from psips.errors import InputError, unknown
-from psips.simulation.calibration import BROKEN, NAMES, RULES, Cell, Row, together
+from psips.rules import Rules
+from psips.simulation.calibration import BROKEN, NAMES, RULES, Cell, Row, Rule, together
 
 ORDER = [rule.name for rule in (*RULES, BROKEN)]
+DEFAULT = Rule(Rules().stopping, Rules().calibration, Rules().kappa).name
 
 
 def read(path: Path) -> list[Row]:
@@ -102,19 +104,19 @@ def merged(rows: Sequence[Row], new: Row) -> list[Row]:
     )
 
 
-def _listed(rows: Sequence[Row], labels: set[str], whole: bool = True) -> list[str]:
-    """Name the rules of which all rows (or not all) have one of the labels."""
-    rules = dict.fromkeys(row.rule for row in rows)
-    found = [
-        rule
-        for rule in rules
-        if all(row.label in labels for row in rows if row.rule == rule and row.stopped) == whole
-    ]
-    return [f"* `{rule}`" for rule in found] or ["* none"]
+def _listed(rules: Sequence[str]) -> list[str]:
+    return [f"* `{rule}`" for rule in rules] or ["* none"]
 
 
 def markdown(rows: Sequence[Row]) -> str:
     """Write the rows as the tables of docs/calibration.md."""
+    labels: dict[str, set[str]] = {}
+    for row in rows:
+        labels.setdefault(row.rule, set()).add(row.label)
+    half = [rule for rule, found in labels.items() if found <= {"half"}]
+    holds = [rule for rule, found in labels.items() if found <= {"half", "holds"}]
+    above = [rule for rule, found in labels.items() if "above delta" in found]
+    chosen = f"`{DEFAULT}` is the default, because of the first of these lists."
     lines = [
         "# Measured calibration",
         "",
@@ -126,22 +128,23 @@ def markdown(rows: Sequence[Row]) -> str:
         "",
         "`posterior proven`, `glr proven` and `certified` carry a proof (for Gaussian noise of",
         "the covariance given); `bayes` promises a posterior probability, not an error rate;",
-        "the others promise nothing beyond this table. `posterior sharp kappa=2` is the",
-        "default, because of the first of these lists. No table can replace a proof: means",
-        "below the lower bound, which holds for every rule that errs at most delta everywhere,",
-        "say that there are ties so close that the rule errs more often there.",
+        "the others promise nothing beyond this table.",
+        *([chosen] if DEFAULT in half else []),
+        "No table can replace a proof: means below the lower bound, which holds for every rule",
+        "that errs at most delta everywhere, say that there are ties so close that the rule",
+        "errs more often there.",
         "",
         "Upper end of the interval at most delta / 2 in every family, at every delta here:",
         "",
-        *_listed(rows, {"half"}),
+        *_listed(half),
         "",
         "At most delta in every family:",
         "",
-        *_listed(rows, {"half", "holds"}),
+        *_listed(holds),
         "",
         "Whole interval above delta in some family:",
         "",
-        *_listed(rows, {"half", "holds", "unclear"}, whole=False),
+        *_listed(above),
     ]
     lines += _table("All families together", together(rows))
     for family in dict.fromkeys(row.family for row in rows):
