@@ -121,6 +121,63 @@ def test_proven_where_there_is_none(problem: Problem, reason: str) -> None:
         Rules(calibration="proven").options(problem)
 
 
+def unproven() -> list[Problem]:
+    """Every kind of problem for which the posterior rule has no proof."""
+    return [
+        *(linear(2, bound) for bound in (Ball(2.0), Box(-1, 1), None)),
+        *(linear(1, bound) for bound in (Box(-1, 1), None)),
+        *(
+            Problem(objectives=["a", "b"], covariance=[1, 1], arms=3, parameter_set=bound)
+            for bound in (Ball(2.0), Box(0, 1))
+        ),
+    ]
+
+
+@pytest.mark.parametrize("draws", DRAWS)
+@pytest.mark.parametrize("problem", unproven(), ids=str)
+def test_what_a_refusal_proposes_is_not_refused(problem: Problem, draws: str) -> None:
+    with pytest.raises(InputError) as error:
+        Rules(calibration="proven", draws=draws).options(problem)
+    proposed = str(error.value).partition(": choose ")[2]
+    stopping, calibration = proposed.split(", or ")
+    assert calibration == "calibration='heuristic'"
+    Rules(calibration="heuristic", draws=draws).options(problem)
+    if "parameter_set=Ball(...)" in stopping:
+        problem = linear(problem.d, Ball(2.0))
+    draws = "first-hit" if "draws='first-hit'" in stopping else draws
+    names = [name for name in STOPPING if f"'{name}'" in stopping]
+    assert names == ["glr", "certified"]
+    for name in names:
+        Rules(stopping=name, calibration="proven", draws=draws).options(problem)
+
+
+@pytest.mark.parametrize("draws", DRAWS)
+@pytest.mark.parametrize(
+    "choice",
+    [{"stopping": "bayes"}, {"stopping": "never"}, {"stopping": "ape"}, {"sampling": "ape"}],
+)
+def test_a_proof_is_proposed_that_there_is(choice: dict[str, str], draws: str) -> None:
+    with pytest.raises(InputError) as error:
+        Rules(**choice, calibration="proven", draws=draws)
+    text = str(error.value)
+    assert "leave sampling at its default and choose stopping=" in text
+    assert "'posterior' not for every problem, linear ones need parameter_set=Ball" in text
+    assert ("draws='first-hit'" in text) == (draws == "literal")
+    proposed = text.partition("choose stopping=")[2]
+    names = [name for name in STOPPING if f"'{name}'" in proposed.partition(", which")[0]]
+    assert names == ["posterior", "glr", "certified"]
+    for bound in (None, Ball(2.0), Box(0, 1)):
+        problem = Problem(objectives=["a", "b"], covariance=[1, 1], arms=3, parameter_set=bound)
+        for name in names if bound is None else names[1:]:
+            Rules(stopping=name, calibration="proven").options(problem)
+    Rules(**choice)
+
+
+def test_a_box_is_not_proposed_where_it_is_refused() -> None:
+    with pytest.raises(InputError, match=r"give one \(a Box is not enough\)"):
+        Rules(stopping="certified").options(linear(2, Box(-1, 1)))
+
+
 def test_estimating_eta_of_a_linear_problem_needs_a_bound() -> None:
     with pytest.raises(InputError, match="needs a bounded parameter set"):
         Rules(eta="estimate").options(linear(2, None))

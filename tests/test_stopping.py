@@ -111,8 +111,33 @@ def test_a_refusal_names_the_rules_that_have_a_proof() -> None:
 def test_choices_that_do_not_go_together() -> None:
     with pytest.raises(InputError, match="'sharp' is one of the posterior rule"):
         Rules(stopping="glr", calibration="sharp")
-    with pytest.raises(InputError, match="draws='literal' is the published loop"):
+    with pytest.raises(InputError, match="not by 'certified': leave draws at 'first-hit'"):
         Rules(stopping="certified", draws="literal")
+
+
+@pytest.mark.parametrize("stopping", ["bayes", "never", "certified"])
+def test_rules_without_a_calibration_take_none(stopping: str) -> None:
+    with pytest.raises(InputError, match=f"'{stopping}' has none to choose; leave calibration"):
+        Rules(stopping=stopping, calibration="sharp")
+    own = Rules(stopping=stopping)
+    assert Rules(stopping=stopping, calibration="heuristic") == own  # as stored
+    assert Rules(**own.to_dict()) == own
+
+
+@pytest.mark.parametrize("stopping", ["bayes", "never"])
+def test_what_has_no_proof_is_not_called_proven(stopping: str) -> None:
+    with pytest.raises(InputError, match="'posterior', 'glr' or 'certified', which have a p"):
+        Rules(stopping=stopping, calibration="proven")
+
+
+def test_certified_is_proven() -> None:
+    made = instance("correlated")
+    named, own = (
+        simulate(made.problem, environment_of(made), rng=3, stopping="certified", **choice)
+        for choice in ({"calibration": "proven"}, {})
+    )
+    assert named.stopped
+    assert named.pulls == own.pulls
 
 
 def test_linear_problems_stop_by_certificates() -> None:

@@ -73,6 +73,11 @@ TRACKING = {
 
 OWN = "own"  # the stopping rule of the sampling rule; the calibration of the stopping rule
 RADII = ("ape", "elimination")  # rules that compare confidence radii of single arms
+UNPROVEN = {  # stopping rules that no calibration gives a proof to
+    "never": "never stops and claims nothing",
+    "bayes": "promises a posterior probability and bounds no rate of errors",
+    **dict.fromkeys(RADII, "has the threshold that methods are compared with"),
+}
 
 
 def _number(kind: str, name: str, table: dict[str, Rule]) -> int:
@@ -97,8 +102,9 @@ class Rules:
         sampling rule "posterior", which is PSIPS as published) and "glr" ("heuristic");
         "ape" and "elimination" have no other than "heuristic", "certified" is always
         proven, and "bayes" is a Bayesian statement by the problem's prior, or a flat one,
-        which needs no calibration and bounds no error rate. `dataclasses.replace` keeps
-        what was chosen so; give "own" to have it chosen anew.
+        which bounds no error rate. Rules without a calibration say "heuristic", which means
+        nothing there. `dataclasses.replace` keeps what was chosen so; give "own" to have it
+        chosen anew.
     eta : float or "estimate"
         Inflation of the min learner's draws; "estimate" is the paper's Algorithm 2.
     alpha : float
@@ -145,7 +151,7 @@ class Rules:
         if self.draws == "literal" and self.stopping not in ("never", "posterior"):
             raise InputError(
                 f"draws='literal' is the published loop, which stops by 'posterior' or "
-                f"'never', not by {self.stopping!r}"
+                f"'never', not by {self.stopping!r}: leave draws at 'first-hit'"
             )
         number = isinstance(self.eta, int | float) and 0 < self.eta < math.inf
         if not number and self.eta != "estimate":
@@ -163,17 +169,21 @@ class Rules:
 
     def _check_company(self) -> None:
         """Refuse rules that do not go together."""
-        if self.stopping in ("glr", *RADII) and self.calibration == "sharp":
-            known = "'heuristic' and 'proven'" if self.stopping == "glr" else "'heuristic'"
+        if self.calibration == "sharp" and self.stopping != "posterior":
+            known = {"glr": "'heuristic' and 'proven'", **dict.fromkeys(RADII, "'heuristic'")}
             raise InputError(
-                f"the calibration 'sharp' is one of the posterior rule: "
-                f"the rule {self.stopping!r} has {known}"
+                f"the calibration 'sharp' is one of the posterior rule: the rule "
+                f"{self.stopping!r} has {known.get(self.stopping, 'none to choose')}; leave "
+                f"calibration out"
             )
-        if self.stopping in RADII and self.calibration == "proven":
+        if self.calibration == "proven" and self.stopping in UNPROVEN:
+            first_hit = " and draws='first-hit'" if self.draws == "literal" else ""
             raise InputError(
-                f"the stopping rule {self.stopping!r} has the threshold that methods are "
-                f"compared with, which has no proof: choose stopping='posterior', 'glr' or "
-                f"'certified', which have one, or calibration='heuristic'"
+                f"the stopping rule {self.stopping!r} {UNPROVEN[self.stopping]}, so it has no "
+                f"calibration 'proven': leave sampling at its default and choose "
+                f"stopping='posterior', 'glr' or 'certified'{first_hit}, which have a proof "
+                f"('posterior' not for every problem, linear ones need "
+                f"parameter_set=Ball(...)), or leave calibration out"
             )
         if self.stopping == "elimination" and self.sampling != "elimination":
             raise InputError(
@@ -284,7 +294,7 @@ class Rules:
             if not has_certificates(problem):
                 raise NoProofError(
                     f"the stopping rule {self.stopping!r} has no proof for a linear problem "
-                    f"without parameter_set=Ball(...): give a bound on the parameter, or "
+                    f"without parameter_set=Ball(...): give one (a Box is not enough), or "
                     f"choose stopping='posterior' with calibration='heuristic'"
                 )
             return
@@ -299,7 +309,9 @@ class Rules:
             reason = "for a linear problem without parameter_set=Ball(...)"
         else:
             return
-        wanted = "" if bounded else " with parameter_set=Ball(...)"
+        needed = ["draws='first-hit'"] if self.draws == "literal" else []
+        needed += [] if bounded else ["parameter_set=Ball(...)"]
+        wanted = f" with {' and '.join(needed)}" if needed else ""
         raise NoProofError(
             f"no proof of the posterior stopping rule is known {reason}: choose "
             f"stopping='certified' or 'glr', which have one{wanted}, or calibration='heuristic'"
