@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from psips.cli import main
+from psips.parameters import Ball
 from psips.problem import Problem
 from psips.report import promise, report
 from psips.rules import Rules
@@ -122,12 +123,34 @@ def test_an_empty_study() -> None:
     assert "Open after 0 results" in html
 
 
-def test_promises() -> None:
-    assert promise(Rules(stopping="never")).startswith("None")
-    assert promise(Rules(stopping="bayes")).startswith("Bayesian")
-    assert promise(Rules(stopping="glr", calibration="proven")).startswith("Proven")
-    assert promise(Rules(calibration="sharp")).startswith("Measured, not proven")
-    assert promise(Rules(calibration="heuristic")).startswith("Heuristic")
+@pytest.mark.parametrize(
+    ("rules", "begins"),
+    [
+        (Rules(stopping="never"), "None"),
+        (Rules(stopping="bayes"), "Bayesian"),
+        (Rules(stopping="glr", calibration="proven"), "Proven"),
+        (Rules(calibration="sharp"), "Measured, not proven"),
+        (Rules(calibration="heuristic"), "Heuristic"),
+    ],
+    ids=str,
+)
+def test_promises(rules: Rules, begins: str) -> None:
+    assert promise(rules, Problem(objectives=["a"], covariance=[1.0], arms=2)).startswith(
+        begins
+    )
+
+
+def test_a_proof_holds_within_the_parameter_set() -> None:
+    def linear(bound: Ball | None) -> Problem:
+        eye = [[1.0, 0.0], [0.0, 1.0]]
+        return Problem(objectives=["a"], covariance=[1.0], features=eye, parameter_set=bound)
+
+    within = "whatever the truth is within the parameter set registered."
+    certified = Rules(stopping="certified")
+    assert promise(certified, linear(Ball(1.0))).endswith(within)
+    assert promise(certified, linear(None)).endswith("whatever the truth is.")
+    made = Study.create(linear(Ball(1.0)), "sqlite://", name="new", seed=1, rules=certified)
+    assert Page(report(made, at)).text.count(within) == 2  # of the stop, and of verdicts
 
 
 def test_command(

@@ -85,12 +85,13 @@ def report(study: Study, clock: Callable[[], datetime] = now) -> str:
     )
 
 
-def promise(rules: Rules) -> str:
-    """Say what stands behind delta with these rules.
+def promise(rules: Rules, problem: Problem) -> str:
+    """Say what stands behind delta with these rules in this problem.
 
     Examples
     --------
-    >>> promise(Rules(stopping="certified", delta=0.05))
+    >>> problem = Problem(objectives=["gain"], covariance=[1], arms=2)
+    >>> promise(Rules(stopping="certified", delta=0.05), problem)
     'Proven: if the noise is Gaussian with the covariance registered, the set is wrong with ...
     """
     delta, name = f"{rules.delta:g}", rules.stopping
@@ -104,7 +105,7 @@ def promise(rules: Rules) -> str:
     if name == "certified" or rules.calibration == "proven":
         return (
             "Proven: if the noise is Gaussian with the covariance registered, the set is wrong "
-            f"with probability at most {delta}, whatever the truth is."
+            f"with probability at most {delta}, whatever the truth is{_within(problem)}."
         )
     if rules.calibration == "sharp":
         return (
@@ -115,6 +116,11 @@ def promise(rules: Rules) -> str:
         f"Heuristic: the thresholds aim at wrong sets with probability at most {delta}. They "
         "erred less than that in simulations, but it is not proven."
     )
+
+
+def _within(problem: Problem) -> str:
+    """Say where the truth must lie for what is proven to hold."""
+    return "" if problem.parameter_set is None else " within the parameter set registered"
 
 
 def _answer(state: State, known: Status) -> str:
@@ -137,11 +143,13 @@ def _answer(state: State, known: Status) -> str:
 
 
 def _promise(state: State) -> str:
+    rules, problem = state.rules, state.problem
     return (
         "<p>An answer is Pareto-optimal if no other is at least as good in every objective and "
-        f"better in one. What the stopping rule promises: {escape(promise(state.rules))} "
+        f"better in one. What the stopping rule promises: {escape(promise(rules, problem))} "
         "Verdicts (below) are proven whatever rule is used to stop: with probability at least "
-        f"{1 - state.rules.delta:g} none of them is wrong at any time.</p>"
+        f"{1 - rules.delta:g} none of them is wrong at any time, whatever the truth is"
+        f"{_within(problem)}.</p>"
     )
 
 
