@@ -7,6 +7,7 @@ import math
 import numba
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import naive_certificates as naive
 from psips.kernels import certificates
@@ -14,7 +15,7 @@ from psips.kernels.certificates import evidence
 from psips.parameters import Ball
 from psips.problem import Problem
 from psips.session import Session
-from psips.verdicts import verdicts_of
+from psips.verdicts import Verdict, verdicts_of
 
 
 @numba.njit
@@ -75,15 +76,21 @@ def test_false_claims_pass_their_level_as_rarely_as_promised() -> None:
     assert worst(rng, runs, 3000, -math.log(chance), True) > bound
 
 
-def judged(problem: Problem, mu: np.ndarray, N: np.ndarray, delta: float) -> list[str]:
-    session = Session(problem, delta=delta, rng=1)
-    belief = session.engine.belief
-    belief.N[:] = N
-    belief.theta[:] = mu
-    belief.B[:] = mu * N[:, None]
-    belief.tally[0] = int(N.sum())
+def knowing(problem: Problem, N: np.ndarray, theta: np.ndarray, delta: float = 0.1) -> Session:
+    """Return a session told ``N`` results of each arm that give the estimate ``theta``."""
+    session = Session(problem, delta=delta, stopping="never", rng=1)
+    V = np.diag(N)
+    if not problem.unstructured:
+        A = problem.features
+        assert A is not None
+        V = problem.regularization * np.eye(problem.h) + A.T @ V @ A
+    session.engine.know(N, V @ theta)
     session.engine.judge()
-    return [one.verdict for one in verdicts_of(problem, session.engine)]
+    return session
+
+
+def judged(problem: Problem, N: np.ndarray, theta: np.ndarray) -> list[Verdict]:
+    return verdicts_of(problem, knowing(problem, N, theta).engine)
 
 
 @pytest.mark.parametrize("rho", [0.0, -0.8, 0.8])
@@ -96,7 +103,7 @@ def test_verdicts_are_what_all_sets_not_rejected_agree_on(rho: float) -> None:
         mu = rng.normal(size=(4, 2))
         N = rng.integers(5, 200, 4).astype(float)
         exact = naive.verdicts(mu, N, Sigma, 0.1)
-        found = judged(problem, mu, N, 0.1)
+        found = [one.verdict for one in judged(problem, N, mu)]
         for one, other in zip(found, exact, strict=True):
             assert one in ("open", other)  # never more than the enumeration proves
         assert sum(a == b for a, b in zip(found, exact, strict=True)) >= 3
@@ -125,17 +132,17 @@ def test_reasons_name_rival_objective_and_pulls_in_the_users_orientation() -> No
     assert A.reason in str(session.status())
 
 
-def test_a_promise_of_more_pulls_is_about_right() -> None:
-    problem = Problem(objectives=["a"], covariance=[1], arms=["A", "B"])
-    mu = np.array([[0.3], [0.0]])
-    session = Session(problem, rng=1)
-    belief = session.engine.belief
-    belief.N[:], belief.theta[:], belief.tally[0] = 60.0, mu, 120
-    session.engine.judge()
-    more = verdicts_of(problem, session.engine)[1].more
-    N = 60.0 + np.array([more["A"], more["B"]])
-    assert judged(problem, mu, 1.3 * N, 0.1) == ["in", "out"]
-    assert judged(problem, mu, 0.8 * N, 0.1) == ["open", "open"]
+@pytest.mark.parametrize(
+    "N", [(20, 2000), (200, 200), (3, 3), (500, 5), (1, 100000), (7, 30), (4000, 3000)]
+)
+def test_intervals_are_as_wide_as_the_evidence_needs(N: tuple[int, int]) -> None:
+    problem = Problem(objectives=["a"], covariance=[1.7], arms=2)
+    found = judged(problem, np.array(N, float), np.array([[0.001], [0.0]]))[0].interval
+    assert found is not None
+    L, s = math.log(2 / 0.1), math.sqrt(1.7)
+    exact = brentq(lambda width: naive.evidence(*N, s, width) - L, 0.0, 100.0, xtol=1e-10)
+    assert (found[1] - found[0]) / 2 == pytest.approx(exact, rel=5e-4)
+    assert (found[1] + found[0]) / 2 == pytest.approx(0.001)
 
 
 def test_linear_problems_have_certificates_with_a_bound_only() -> None:

@@ -11,7 +11,8 @@ import math
 from dataclasses import dataclass
 
 from psips.engine import Engine
-from psips.kernels.certificates import IN, OUT, verdicts
+from psips.kernels.certificates import IN, OUT
+from psips.kernels.missing import verdicts
 from psips.problem import Problem
 from psips.rules import has_certificates
 

@@ -134,7 +134,8 @@ def directions(d: int, Sigma: Floats) -> Floats:
 
 
 @part
-def _value(model: Model, belief: Belief, a: int, c: int) -> float:
+def value(model: Model, belief: Belief, a: int, c: int) -> float:
+    """Estimate of answer ``a`` in objective ``c``."""
     if model.unstructured:
         return belief.theta[a, c]
     total = 0.0
@@ -169,7 +170,7 @@ def claim(
     lead = variance = bound = 0.0
     for c in range(model.d):
         if y[c] != 0.0:
-            lead += y[c] * (_value(model, belief, i, c) - _value(model, belief, j, c))
+            lead += y[c] * (value(model, belief, i, c) - value(model, belief, j, c))
             for e in range(model.d):
                 variance += y[c] * y[e] * model.Sigma[c, e]
     if lead <= 0.0:
@@ -335,63 +336,3 @@ def all_settled(
     hint[0] = weakest
     hint[1] = rival[weakest]
     return False
-
-
-@part
-def half_width(
-    model: Model, belief: Belief, i: int, j: int, c: int, volume: float, L: float
-) -> float:
-    """How far D-hat_c can be from D_c, either side, before E reaches ``L``."""
-    s = math.sqrt(model.Sigma[c, c])
-    if not model.unstructured:
-        square = 0.0
-        for k in range(model.h):
-            along = 0.0
-            for f in range(model.h):
-                along += (model.Z[i, f] - model.Z[j, f]) * belief.F[f, k]
-            square += along * along
-        spread = s * math.sqrt(2.0 * L + volume)
-        return math.sqrt(square) * (spread + math.sqrt(model.xi) * model.ball[c])
-    width = s * math.sqrt(2.0 * L * (1.0 / belief.N[i] + 1.0 / belief.N[j]))
-    for _ in range(60):
-        found = evidence(belief.N[i], belief.N[j], s, width)
-        if found >= L:
-            break
-        width *= max(math.sqrt(L / max(found, 0.25 * L)), 1.002)
-    return width
-
-
-@kernel
-def verdicts(
-    model: Model, belief: Belief, front: Front, log_inverse: float
-) -> tuple[Ints, Ints, Ints, Floats]:
-    """Verdicts for callers in Python, see `judge_answers`.
-
-    Returns
-    -------
-    tuple
-        verdict, rival; of open ones the objective in which the two are to be told apart, and
-        how far their difference in it can be from the estimate.
-    """
-    n = model.n
-    Y = directions(model.d, model.Sigma)
-    verdict = np.empty(n, np.int64)
-    rival = np.empty(n, np.int64)
-    strength = np.empty(n)
-    L = judge_answers(model, belief, front, Y, log_inverse, verdict, rival, strength)
-    objective = np.zeros(n, np.int64)
-    width = np.zeros(n)
-    volume = log_volume(model, belief)
-    for z in range(n):
-        x = rival[z]
-        if verdict[z] == OPEN and x >= 0:
-            # a candidate needs one objective to be ahead in, the others are behind in each
-            best = -np.inf
-            for c in range(model.d):
-                lead = _value(model, belief, z, c) - _value(model, belief, x, c)
-                lead /= math.sqrt(model.Sigma[c, c])
-                if lead > best:
-                    best = lead
-                    objective[z] = c
-            width[z] = half_width(model, belief, z, x, objective[z], volume, L)
-    return verdict, rival, objective, width
