@@ -1,4 +1,4 @@
-"""Verdicts by enumerating all sets, and evidence by brute minimisation."""
+"""Verdicts by enumerating all sets, evidence by brute minimisation, one claim at a time."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import logsumexp, ndtr
 
 from psips.kernels.certificates import ASTRAY, LOG_WEIGHTS, RHOS, directions
+from psips.parameters import Ball
+from psips.problem import Problem
 
 
 def log_g(N: float, s: float, e: float) -> float:
@@ -69,3 +71,44 @@ def verdicts(mu: np.ndarray, N: np.ndarray, Sigma: np.ndarray, delta: float) -> 
         "in" if all(z in S for S in left) else "open" if any(z in S for S in left) else "out"
         for z in range(n)
     ]
+
+
+def level(problem: Problem, size: int, delta: float) -> float:
+    """Evidence that a claim needs while ``size`` answers are not out."""
+    n, d = problem.n, problem.d
+    m = d + 0.25 * (len(directions(d, problem.covariance)) - d)
+    claims = n * m + size * max(n - 1 - m, 0) if problem.unstructured else m
+    return float(np.log(claims / delta))
+
+
+def evidence_linear(
+    problem: Problem, N: np.ndarray, theta: np.ndarray, i: int, j: int, y: np.ndarray
+) -> float:
+    """Evidence from the self-normalised bound, in formulas of linear algebra."""
+    assert isinstance(problem.parameter_set, Ball)
+    xi, A, Z = problem.regularization, problem.features, problem.answer_features
+    assert A is not None
+    assert Z is not None
+    V = xi * np.eye(problem.h) + A.T @ np.diag(N) @ A
+    u = Z[i] - Z[j]
+    radius = np.broadcast_to(np.asarray(problem.parameter_set.radius, float), problem.d)
+    clear = u @ theta @ y / np.sqrt(u @ np.linalg.solve(V, u)) - np.sqrt(xi) * y @ radius
+    volume = np.linalg.slogdet(V / xi)[1]
+    return max(0.5 * (max(clear, 0) ** 2 / (y @ problem.covariance @ y) - volume), 0.0)
+
+
+def told_apart(
+    problem: Problem, N: np.ndarray, theta: np.ndarray, z: int, x: int, inside: bool
+) -> float:
+    """Evidence that a candidate escapes ``x``, or that ``x`` dominates any other ``z``."""
+    Sigma, Y = problem.covariance, directions(problem.d, problem.covariance)
+    i, j = (z, x) if inside else (x, z)
+    found = []
+    for y in Y:
+        if problem.unstructured:
+            lead = y @ (theta[i] - theta[j])
+            found.append(evidence(N[i], N[j], float(np.sqrt(y @ Sigma @ y)), lead))
+        else:
+            found.append(evidence_linear(problem, N, theta, i, j, y))
+    alone, together = found[: problem.d], [one - np.log(4) for one in found[problem.d :]]
+    return max(alone + together) if inside else min(alone)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numba
 import numpy as np
 import pytest
-from scipy.optimize import brentq
+from scipy.optimize import brentq, linprog
 
 import naive_certificates as naive
 from psips.kernels import certificates
@@ -15,7 +16,7 @@ from psips.kernels.certificates import evidence
 from psips.parameters import Ball
 from psips.problem import Problem
 from psips.session import Session
-from psips.verdicts import Verdict, verdicts_of
+from psips.verdicts import Verdict, combinations, verdicts_of
 
 
 @numba.njit
@@ -143,6 +144,114 @@ def test_intervals_are_as_wide_as_the_evidence_needs(N: tuple[int, int]) -> None
     exact = brentq(lambda width: naive.evidence(*N, s, width) - L, 0.0, 100.0, xtol=1e-10)
     assert (found[1] - found[0]) / 2 == pytest.approx(exact, rel=5e-4)
     assert (found[1] + found[0]) / 2 == pytest.approx(0.001)
+
+
+def states(kind: str) -> Iterator[tuple[Problem, np.ndarray, np.ndarray]]:
+    """Problems, counts and estimates, some close to a verdict and some far from it."""
+    rng = np.random.default_rng(5)
+    for k in range(12):
+        d = 1 + k % 3
+        root = rng.normal(size=(d, d))
+        Sigma = root @ root.T + 0.2 * np.eye(d) if kind == "correlated" else np.eye(d)
+        if kind == "linear":
+            features, Sigma = rng.normal(size=(6, 3)), 0.2 * np.eye(d)
+            problem = Problem(
+                objectives=[f"o{c}" for c in range(d)],
+                covariance=Sigma,
+                features=features,
+                parameter_set=Ball(2.0),
+                regularization=0.5,
+            )
+            theta = rng.normal(size=(3, d)) * 0.5
+        else:
+            problem = Problem(objectives=[f"o{c}" for c in range(d)], covariance=Sigma, arms=4)
+            theta = rng.normal(size=(4, d)) * 0.5
+        yield problem, np.round(10 ** rng.uniform(0.3, 3.3, problem.K)), theta
+
+
+@pytest.mark.parametrize("kind", ["diagonal", "correlated", "linear"])
+def test_promised_results_settle_the_matter_and_fewer_do_not(kind: str) -> None:
+    """Estimates are kept, counts raised. Seven tenths never do, whatever the state."""
+    tried = {True: 0, False: 0}
+    for problem, N, theta in states(kind):
+        session = knowing(problem, N, theta)
+        found = verdicts_of(problem, session.engine)
+        L = naive.level(problem, sum(one.verdict != "out" for one in found), 0.1)
+        for z, one in enumerate(found):
+            if one.verdict != "open":
+                continue
+            assert one.rival is not None
+            x, inside = problem.answers.index(one.rival), one.answer in session.candidate_set
+            extra = np.array([one.more.get(arm, 0) for arm in problem.arms])
+            assert extra.sum() > 0
+            tried[inside] += 1
+            assert naive.told_apart(problem, N + extra, theta, z, x, inside) > L - 1e-6
+            fewer = N + np.floor(0.7 * extra)
+            assert naive.told_apart(problem, fewer, theta, z, x, inside) < L
+            after = judged(problem, N + extra, theta)[z]
+            assert inside or after.verdict == "out"
+            assert after.verdict != "open" or after.rival != one.rival
+    assert min(tried.values()) >= 10
+
+
+def test_results_are_promised_of_the_arm_that_lacks_them() -> None:
+    problem = Problem(objectives=["a"], covariance=[1], arms=["A", "B"])
+    theta = np.array([[0.5], [0.0]])
+    assert list(judged(problem, np.array([20.0, 5000.0]), theta)[0].more) == ["A"]
+    equal = judged(problem, np.array([20.0, 20.0]), theta)[0]
+    assert equal.more["A"] == equal.more["B"]
+    assert equal.reason.endswith(
+        f"about {equal.more['A']} of A and {equal.more['A']} of B more"
+    )
+
+
+def test_nothing_is_promised_where_the_estimates_are_equal() -> None:
+    problem = Problem(objectives=["a"], covariance=[1], arms=2)
+    one = judged(problem, np.array([20.0, 30.0]), np.zeros((2, 1)))[0]
+    assert (one.verdict, one.more) == ("open", {})
+    assert "more" not in one.reason
+
+
+def test_the_rival_of_a_dominated_answer_is_the_one_that_takes_the_fewest_results() -> None:
+    """B is hardly measured, but a few results of it do; A needs thousands, or of Z."""
+    problem = Problem(objectives=["a"], covariance=[1], arms=["A", "B", "Z"])
+    N = np.array([3000.0, 3.0, 3000.0])
+    Z = judged(problem, N, np.array([[0.06], [1.2], [0.0]]))[2]
+    assert (Z.rival, list(Z.more)) == ("B", ["B"])
+    assert Z.more["B"] < 50
+
+
+def test_a_long_list_of_arms_is_summed_up() -> None:
+    rng = np.random.default_rng(1)
+    problem = Problem(
+        objectives=["a"],
+        covariance=[1],
+        features=rng.normal(size=(8, 6)),
+        parameter_set=Ball(1.0),
+        answers=(["Y", "Z"], rng.normal(size=(2, 6))),
+    )
+    one = judged(problem, np.full(8, 10.0), rng.normal(size=(6, 1)) * 0.1)[0]
+    total, most = sum(one.more.values()), max(one.more, key=lambda arm: one.more[arm])
+    assert len(one.more) > 3
+    assert one.reason.endswith(f"about {total:,} more of {len(one.more)} arms, most of {most}")
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["any", "degenerate"])
+def test_combinations_have_the_least_sum(whole: bool) -> None:
+    """Against a linear program; whole numbers make ties, a column twice lowers the rank."""
+    rng = np.random.default_rng(2)
+    for h in (1, 2, 3, 6):
+        A = rng.integers(-2, 3, (3 * h, h)).astype(float) if whole else rng.normal(size=(9, h))
+        A[0] = 1.0
+        A = np.hstack([A, A[:, :1]])
+        U = A[:-1] - A[1:]
+        U = U[np.abs(U).sum(axis=1) > 0]
+        arms, coefficients = combinations(A, U)
+        for u, used, found in zip(U, arms, coefficients, strict=True):
+            both = np.hstack([A.T, -A.T])
+            least = linprog(np.ones(both.shape[1]), A_eq=both, b_eq=u).fun
+            np.testing.assert_allclose(found @ A[used], u, atol=1e-9)
+            assert np.abs(found).sum() == pytest.approx(least, rel=1e-7)
 
 
 def test_linear_problems_have_certificates_with_a_bound_only() -> None:

@@ -1,4 +1,4 @@
-"""What open verdicts lack: how wide their intervals are."""
+"""What open verdicts lack: how wide their intervals are, and which results would close them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import math
 
 import numpy as np
 
-from psips.kernels.belief import Belief
+from psips.kernels.belief import Belief, refactor
 from psips.kernels.certificates import (
     LOG_FOUR,
     OPEN,
+    OUT,
     directions,
+    dominance,
+    escape,
     evidence,
     judge_answers,
     log_volume,
@@ -19,6 +22,10 @@ from psips.kernels.certificates import (
 from psips.kernels.front import Front
 from psips.kernels.jit import kernel, part
 from psips.kernels.model import Floats, Ints, Model
+from psips.kernels.pareto import Mask
+
+MOST = 1e9  # results of one arm; whatever needs more is not going to be settled
+ROUGH = 1e-3  # relative error allowed in them
 
 
 @part
@@ -52,17 +59,66 @@ def half_width(
     return high
 
 
+@part
+def results_needed(first: float, second: float, variance: float) -> float:
+    """Fewest results to add to two counts until 1 / N_i + 1 / N_j is at most ``variance``."""
+    if variance <= 0.0:
+        return np.inf
+    even = 2.0 / variance
+    if even >= max(first, second):
+        return 2.0 * even - first - second
+    return max(1.0 / (variance - 1.0 / max(first, second)) - min(first, second), 0.0)
+
+
+@part
+def decisive(
+    model: Model, belief: Belief, Y: Floats, inside: Mask, verdict: Ints, z: int, L: float
+) -> int:
+    """Rival that decides how long an open verdict takes; -1 if the estimates do not tell.
+
+    Of a candidate ``z``, which has to escape all: the one that takes the most results, as
+    far as a test for one fixed time shows. Of others, which one is enough to dominate: the
+    one that takes the fewest.
+    """
+    rival = -1
+    best = 0.0 if inside[z] else np.inf
+    for x in range(model.n):
+        if x == z or verdict[x] == OUT or not (inside[z] or inside[x]):
+            continue
+        ratio = 0.0 if inside[z] else np.inf  # of squared lead and variance, for each nat
+        for row in range(Y.shape[0] if inside[z] else model.d):
+            lead = variance = 0.0
+            for c in range(model.d):
+                lead += Y[row, c] * (belief.theta[z, c] - belief.theta[x, c])
+                for e in range(model.d):
+                    variance += Y[row, c] * Y[row, e] * model.Sigma[c, e]
+            lead = max(lead if inside[z] else -lead, 0.0)
+            found = lead * lead / (variance * (L if row < model.d else L + LOG_FOUR))
+            ratio = max(ratio, found) if inside[z] else min(ratio, found)
+        total = results_needed(belief.N[z], belief.N[x], 0.5 * ratio)
+        if inside[z]:
+            if total >= best and escape(model, belief, Y, z, x, 0.0, L) < L:
+                best = total
+                rival = x
+        elif total < best:
+            best = total
+            rival = x
+    return rival
+
+
 @kernel
 def verdicts(
     model: Model, belief: Belief, front: Front, log_inverse: float
-) -> tuple[Ints, Ints, Ints, Floats]:
+) -> tuple[Ints, Ints, Ints, Floats, float]:
     """Verdicts for callers in Python, see `psips.kernels.certificates.judge_answers`.
 
     Returns
     -------
     tuple
-        verdict, rival; of open ones the objective in which the two are to be told apart, and
-        how far their difference in it can be from the estimate.
+        verdict; rival, of open verdicts the `decisive` one if unstructured (results of a
+        linear problem bear on all comparisons, so there it is the rival with the least
+        evidence, or the most); of open ones the objective in which the two are to be told
+        apart, and how far their difference in it can be from the estimate; the level L.
     """
     n = model.n
     Y = directions(model.d, model.Sigma)
@@ -74,6 +130,9 @@ def verdicts(
     width = np.zeros(n)
     volume = log_volume(model, belief)
     for z in range(n):
+        if verdict[z] == OPEN and model.unstructured:
+            x = decisive(model, belief, Y, front.inside, verdict, z, L)
+            rival[z] = x if x >= 0 else rival[z]
         x = rival[z]
         if verdict[z] == OPEN and x >= 0:
             # a candidate needs one objective to be ahead in, the others are behind in each
@@ -85,4 +144,123 @@ def verdicts(
                     best = lead
                     objective[z] = c
             width[z] = half_width(model, belief, z, x, objective[z], volume, L)
-    return verdict, rival, objective, width
+    return verdict, rival, objective, width, L
+
+
+@part
+def settled(
+    model: Model, belief: Belief, Y: Floats, inside: bool, z: int, x: int, L: float
+) -> bool:
+    """Whether a candidate ``z`` escapes ``x``, or ``x`` dominates any other ``z``, at ``L``."""
+    volume = log_volume(model, belief)
+    if inside:
+        return escape(model, belief, Y, z, x, volume, L) >= L
+    return dominance(model, belief, Y, x, z, volume, L) >= L
+
+
+@part
+def raise_counts(
+    model: Model,
+    belief: Belief,
+    trial: Belief,
+    arms: Ints,
+    weights: Floats,
+    reach: float,
+    extra: Ints,
+) -> float:
+    """Set ``trial`` to ``belief`` with no count below ``reach`` times its weight.
+
+    ``extra`` receives what that adds to each of ``arms``; return the largest of them.
+    """
+    most = 0.0
+    for k in range(arms.shape[0]):
+        a = arms[k]
+        added = max(math.floor(reach * weights[k] - belief.N[a] + 0.5), 0.0)
+        extra[k] = int(added)
+        trial.N[a] = belief.N[a] + added
+        most = max(most, added)
+    if not model.unstructured:
+        for i in range(model.h):
+            for j in range(model.h):
+                total = belief.V[i, j]
+                for k in range(arms.shape[0]):
+                    total += extra[k] * model.A[arms[k], i] * model.A[arms[k], j]
+                trial.V[i, j] = total
+        refactor(trial.V, trial.F)
+    return most
+
+
+@kernel
+def further(
+    model: Model,
+    belief: Belief,
+    inside: Mask,
+    L: float,
+    pairs: Ints,
+    arms: Ints,
+    weights: Floats,
+) -> Ints:
+    """How many further results settle each comparison, if the estimates stay as they are.
+
+    Parameters
+    ----------
+    model, belief, inside, L
+        See `verdicts`; ``inside`` are the candidates.
+    pairs : array (m, 2)
+        Answers with an open verdict, and their rivals.
+    arms, weights : array (m, s)
+        For each pair distinct arms, and the counts that suit it best up to a common factor.
+
+    Returns
+    -------
+    array (m, s)
+        Of each arm: with counts raised to the least multiple of the weights, not lowered
+        where they are above, the claims hold. Zeros where no number of results is enough.
+    """
+    Y = directions(model.d, model.Sigma)
+    trial = Belief(
+        belief.pulls,
+        belief.N.copy(),
+        belief.B,
+        belief.theta,
+        belief.V.copy(),
+        belief.F.copy(),
+        belief.tally,
+    )
+    extra = np.zeros(arms.shape, np.int64)
+    for row in range(pairs.shape[0]):
+        z, x = pairs[row]
+        low = np.inf  # up to here nothing is added
+        top = 0.0
+        for k in range(arms.shape[1]):
+            if weights[row, k] > 0.0:
+                low = min(low, belief.N[arms[row, k]] / weights[row, k])
+                top = max(top, weights[row, k])
+        # The claims' evidence is convex in the counts: once enough, more is enough as well.
+        high = np.inf
+        step = 1.0 / top
+        reach = low + step
+        while True:
+            most = raise_counts(
+                model, belief, trial, arms[row], weights[row], reach, extra[row]
+            )
+            if settled(model, trial, Y, inside[z], z, x, L):
+                high = reach
+            elif most > MOST:
+                break
+            else:
+                low = reach
+            if high == np.inf:
+                step *= 4.0
+                reach += step
+            elif (high - low) * top > max(0.5, ROUGH * most):
+                reach = 0.5 * (low + high)
+            else:
+                break
+        if high < np.inf:
+            raise_counts(model, belief, trial, arms[row], weights[row], high, extra[row])
+        for k in range(arms.shape[1]):
+            trial.N[arms[row, k]] = belief.N[arms[row, k]]
+            if high == np.inf:
+                extra[row, k] = 0
+    return extra
