@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from itertools import permutations
 
 import numpy as np
 import pytest
 
 import naive
-from psips.environments import environment_of
+import naive_certificates as certificates
+from psips.environments import GaussianEnvironment, environment_of
 from psips.errors import InputError
 from psips.geometry import glr
 from psips.instances import instance
@@ -76,11 +78,30 @@ def test_certified_stops_when_nothing_is_open() -> None:
     assert session.status().evidence["fraction"] == 1.0
 
 
-def test_verdicts_are_shown_whatever_stops() -> None:
+@pytest.mark.parametrize(
+    ("stopping", "settled"), [("posterior", 2), ("glr", 3), ("bayes", 1), ("never", 5)]
+)
+def test_verdicts_are_shown_whatever_stops(stopping: str, settled: int) -> None:
+    """They are what an enumeration of all sets proves from the same results."""
     made = instance("correlated")
-    run = simulate(made.problem, environment_of(made), rng=1, verdicts=True, delta=1e-6)
-    assert run.verdicts is not None
-    assert set(run.verdicts.values()) <= {"in", "out", "open"}
+    run = simulate(
+        made.problem,
+        environment_of(made),
+        rng=1,
+        stopping=stopping,
+        verdicts=True,
+        max_results=1500,
+    )
+    rng = np.random.default_rng(1)
+    session = Session(made.problem, rng=rng, stopping=stopping)
+    trial = environment_of(made).start(rng)
+    for _ in range(run.results):
+        arm = session.ask()
+        session.tell(arm, trial.pull(arm))
+    belief = session.engine.belief
+    exact = certificates.verdicts(belief.theta, belief.N, made.problem.covariance, 0.1)
+    assert run.verdicts == dict(zip(made.problem.answers, exact, strict=True))
+    assert sum(one != "open" for one in exact) == settled
 
 
 def linear(parameter_set: Ball | None) -> Problem:
@@ -140,14 +161,40 @@ def test_certified_is_proven() -> None:
     assert named.pulls == own.pulls
 
 
-def test_linear_problems_stop_by_certificates() -> None:
-    rng = np.random.default_rng(1)
-    problem = linear(Ball(3.0))
-    theta = np.array([[2.0, -1.0], [-1.0, 2.0]])
-    from psips.environments import GaussianEnvironment
+TIGHT = np.array([[2.0, -1.0], [-1.0, 2.0]])  # both columns of norm 2.24
 
-    environment = GaussianEnvironment(problem, theta)
-    for stopping in CERTAIN:
-        run = simulate(problem, environment, rng=rng, stopping=stopping, max_results=20000)
-        assert run.stopped
-        assert run.pareto_set == problem.answers
+
+@pytest.mark.parametrize("stopping", CERTAIN)
+def test_linear_problems_stop_with_a_ball_that_binds(stopping: str) -> None:
+    """The truth is just inside, so that estimates are outside for a while."""
+    problem = linear(Ball(2.3))
+    environment = GaussianEnvironment(problem, TIGHT)
+    run = simulate(problem, environment, rng=1, stopping=stopping, max_results=20000)
+    assert run.stopped
+    assert run.pareto_set == problem.answers
+
+
+@pytest.mark.parametrize("radius", [2.3, 15.0])
+def test_linear_problems_are_certified_when_every_claim_is_and_not_before(
+    radius: float,
+) -> None:
+    """Recomputed after each result; with another radius the claims come at another time."""
+    problem = linear(Ball(radius))
+    rng = np.random.default_rng(3)
+    session = Session(problem, stopping="certified", rng=rng)
+    trial = GaussianEnvironment(problem, TIGHT).start(rng)
+    L = certificates.level(problem, 3, 0.1)
+    outside = 0
+    while not session.stopped:
+        arm = session.ask()
+        session.tell(arm, trial.pull(arm))
+        N, theta = session.engine.belief.N, session.engine.belief.theta
+        outside += np.linalg.norm(theta, axis=0).max() > 2.3
+        least = min(
+            certificates.told_apart(problem, N, theta, z, x, True)
+            for z, x in permutations(range(3), 2)
+        )
+        whole = len(session.candidate_set) == 3
+        assert session.stopped == (whole and least >= L)
+    assert (session.results > 150) == (radius > 3.0)
+    assert outside > 0
