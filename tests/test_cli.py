@@ -139,6 +139,15 @@ def test_simulate_for_people(run: Any) -> None:
     assert "optimal answers that are not arms" in out
 
 
+@pytest.mark.parametrize("stopping", STOPPING)
+def test_a_calibration_is_shown_where_there_is_one(run: Any, stopping: str) -> None:
+    sampling = "elimination" if stopping == "elimination" else "directed"
+    rules = ("--stopping", stopping, "--sampling", sampling)
+    code, out, _ = run("simulate", "correlated", "--runs", "1", "--max-samples", "20", *rules)
+    assert code == 0
+    assert ("calibration" in out) == (stopping in ("posterior", "glr"))
+
+
 def test_simulate_a_file(run: Any, trial: Path) -> None:
     code, out, _ = run("simulate", str(trial), "--runs", "3", "--json")
     assert code == 0

@@ -154,7 +154,9 @@ def _show(summary: Summary) -> None:
     params = ", ".join(f"{name}={value}" for name, value in settings["params"].items())
     console = output()
     console.print(f"[bold]{settings['instance']}[/bold] {params}".strip())
-    chosen = ", ".join(f"{name} {value}" for name, value in rules.items())
+    calibrated = rules["stopping"] in ("posterior", "glr")  # the others have no calibration
+    named = [name for name in rules if name != "calibration" or calibrated]
+    chosen = ", ".join(f"{name} {rules[name]}" for name in named)
     console.print(chosen, style="dim", soft_wrap=True)
 
     table = Table(box=None, show_header=False, pad_edge=False)
