@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from psips import InputError, Prior, Problem, Session
@@ -76,6 +77,14 @@ def test_verdicts_are_of_the_data_alone(linear: bool) -> None:
     assert believing.candidate_set == ("A",)
     found = believing.status().answers["verdict"]
     assert list(found) == list(plain.status().answers["verdict"]) == ["open"] * 3
+    means = {"A": [0.0, 9.0], "B": [1.6, 8.2], "C": [2.0, 3.5]}
+    table = pd.DataFrame([means[arm] for arm in "ABC" * 400], list("ABC" * 400), OBJECTIVES)
+    believing.tell(table)  # the data prove what the prior denies
+    plain.tell(table)
+    ours, theirs = (session.status().answers for session in (believing, plain))
+    assert list(ours["verdict"]) == list(theirs["verdict"])
+    assert ours.loc["A", "verdict"] == "out"
+    assert (ours.loc["A", "candidate"], theirs.loc["A", "candidate"]) == (True, False)
 
 
 def test_every_arm_is_measured_whatever_is_believed() -> None:
@@ -160,7 +169,6 @@ def test_a_prior_survives_json_and_goes_on_to_the_bit() -> None:
 
 
 def test_tables_and_one_row_for_all() -> None:
-    pd = pytest.importorskip("pandas")
     table = pd.DataFrame({"cost": [2, 1, 3], "yield": [1, 0.5, 0]}, index=["A", "B", "C"])
     given = problem(Prior(table, pd.Series({"C": 3, "A": 1, "B": 2})))
     assert given.prior == Prior(MEANS, [1, 2, 3])

@@ -86,14 +86,13 @@ class Engine:
         N0, B0 = self._imagined()
         _settle(self.model, self.belief, pulls, pulls + N0, B + B0)
 
-    @property
-    def data(self) -> Belief:
-        """What the results alone say, whatever the prior."""
+    def without_prior(self) -> Engine:
+        """Return a run that knows the results alone, or this one if there is no prior."""
         if self.prior is None:
-            return self.belief
-        alone = empty_belief(self.model)
-        pulls, (_, B0) = self.belief.pulls, self._imagined()
-        _settle(self.model, alone, pulls, pulls, self.belief.B - B0)
+            return self
+        alone = Engine(self.model, self.options._replace(stopping=NEVER), self.key)
+        alone.know(self.belief.pulls, self.belief.B - self._imagined()[1])
+        alone.judge()
         return alone
 
     def _imagined(self) -> tuple[Floats, Floats]:

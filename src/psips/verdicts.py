@@ -83,7 +83,8 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
         why = "some arms have not been measured"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
     log_inverse = engine.options.calibration.log_inverse
-    belief = engine.data
+    engine = engine.without_prior()
+    belief = engine.belief
     codes, rivals, objectives, widths, L = verdicts(
         engine.model, belief, engine.front, log_inverse
     )
