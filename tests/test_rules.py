@@ -126,10 +126,6 @@ def unproven() -> list[Problem]:
     return [
         *(linear(2, bound) for bound in (Ball(2.0), Box(-1, 1), None)),
         *(linear(1, bound) for bound in (Box(-1, 1), None)),
-        *(
-            Problem(objectives=["a", "b"], covariance=[1, 1], arms=3, parameter_set=bound)
-            for bound in (Ball(2.0), Box(0, 1))
-        ),
     ]
 
 
