@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from psips.kernels.belief import Belief
+from psips.kernels.cover import Cover
 from psips.kernels.draws import Draw
 from psips.kernels.front import Front
 from psips.kernels.jit import lent, spliced
@@ -63,6 +64,25 @@ def lend_front(front: Front) -> Front:
         lent(front.inverse),
         lent(front.reach),
         lent(front.size),
+    )
+
+
+@spliced
+def lend_cover(cover: Cover) -> Cover:
+    """Return the same cover, without reference counting."""
+    return Cover(
+        lent(cover.shape),
+        lent(cover.terms),
+        lent(cover.y),
+        lent(cover.gap),
+        lent(cover.L),
+        lent(cover.b),
+        lent(cover.r),
+        lent(cover.mass),
+        lent(cover.scale),
+        lent(cover.theta),
+        lent(cover.N),
+        lent(cover.V),
     )
 
 

@@ -9,7 +9,15 @@ from psips.kernels.cover import Cover
 from psips.kernels.draws import Draw
 from psips.kernels.evidence import weigh_evidence
 from psips.kernels.front import Front
-from psips.kernels.jit import kernel, lent
+from psips.kernels.jit import kernel
+from psips.kernels.lending import (
+    lend_belief,
+    lend_cover,
+    lend_draw,
+    lend_front,
+    lend_learner,
+    lend_model,
+)
 from psips.kernels.model import Floats, Model
 from psips.kernels.noise import Source, pull
 from psips.kernels.rng import LEARN, Stream, seed
@@ -51,80 +59,12 @@ def drive(
 
     A run pulls from ``source`` until the rule stops or ``results`` results are in.
     """
-    model = Model(
-        model.unstructured,
-        model.diagonal,
-        model.K,
-        model.n,
-        model.h,
-        model.d,
-        lent(model.A),
-        lent(model.Z),
-        lent(model.Sigma),
-        lent(model.L),
-        lent(model.P),
-        model.xi,
-        model.kind,
-        lent(model.ball),
-        lent(model.low),
-        lent(model.high),
-        lent(model.explore),
-    )
-    belief = Belief(
-        lent(belief.pulls),
-        lent(belief.N),
-        lent(belief.B),
-        lent(belief.theta),
-        lent(belief.V),
-        lent(belief.F),
-        lent(belief.tally),
-    )
-    front = Front(
-        lent(front.inside),
-        lent(front.members),
-        lent(front.live),
-        lent(front.keeper),
-        lent(front.mu),
-        lent(front.W),
-        lent(front.inverse),
-        lent(front.reach),
-        lent(front.size),
-    )
-    cover = Cover(
-        lent(cover.shape),
-        lent(cover.terms),
-        lent(cover.y),
-        lent(cover.gap),
-        lent(cover.L),
-        lent(cover.b),
-        lent(cover.r),
-        lent(cover.mass),
-        lent(cover.scale),
-        lent(cover.theta),
-        lent(cover.N),
-        lent(cover.V),
-    )
-    draw = Draw(
-        lent(draw.stream),
-        lent(draw.theta),
-        lent(draw.values),
-        lent(draw.drawn),
-        lent(draw.shift),
-        lent(draw.piece),
-        lent(draw.p),
-        lent(draw.made),
-        lent(draw.lists),
-        lent(draw.work),
-    )
-    learner = Learner(
-        lent(learner.gains),
-        lent(learner.gap),
-        lent(learner.played),
-        lent(learner.pending),
-        lent(learner.estimate),
-        lent(learner.point),
-        lent(learner.tally),
-    )
+    model = lend_model(model)
+    belief = lend_belief(belief)
+    front = lend_front(front)
+    cover = lend_cover(cover)
+    draw = lend_draw(draw)
+    learner = lend_learner(learner)
     x = np.empty(model.d)
     w = np.empty(model.K)
     stream = np.empty(4, np.uint64)
