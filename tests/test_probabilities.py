@@ -109,7 +109,9 @@ def test_the_error_stated_is_the_error_made(case: str) -> None:
     found = [session_at(problem, mu, N, key=k).engine.probabilities(512) for k in range(200)]
     optimal, spread = (np.array(part) for part in zip(*found, strict=True))
     made, stated = optimal.std(axis=0), np.sqrt((spread**2).mean(axis=0))
-    assert made == pytest.approx(stated, rel=0.25)  # an sd of 200 is known to 5%
+    change = np.minimum(optimal, 1.0 - optimal).mean(axis=0)
+    assert (made < 1.25 * stated).all()  # an sd of 200 is known to 5%
+    assert (stated < 1.25 * made + change / 512).all()  # 512 hits in 512 are not certainty
 
 
 @pytest.mark.parametrize("gap", [5.0, 7.0, 9.0, 40.0])
@@ -163,3 +165,16 @@ def test_bayes_stops_once_the_probability_is_small() -> None:
         if chance > 0.1:
             assert not session.stopped
     assert session.stopped
+
+
+def test_many_answers() -> None:
+    """Beyond a hundred, an answer's cover is one of escapes from the members alone."""
+    rng = np.random.default_rng(4)
+    problem = Problem(objectives=["a", "b"], covariance=[1, 1], arms=120)
+    session = session_at(problem, rng.normal(size=(120, 2)), np.full(120, 30.0))
+    optimal, spread = session.engine.probabilities()
+    draws = 2000
+    _, share = plain(session, draws, seed=6)
+    allowed = np.hypot(spread, np.sqrt((share * (1 - share) + 1 / draws) / draws))
+    assert (np.abs(optimal - share) < 5 * allowed).all()
+    assert np.count_nonzero((optimal > 0.01) & (optimal < 0.99)) > 5

@@ -41,6 +41,7 @@ from psips.kernels.jit import bare, kernel
 from psips.kernels.model import Floats, Ints, Model
 
 NATS = 28.0  # pieces with less than e^-NATS of the largest piece's mass are left out
+FEWER_NATS = 14.0  # the same for a single answer, whose probability is an estimate anyway
 MARGIN = 20.0  # what must remain of NATS while the cover is used
 DEPTH = 12  # constraints a record can hold
 

@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from psips.kernels.belief import Belief
-from psips.kernels.cover import NATS, Cover, empty_cover
+from psips.kernels.cover import FEWER_NATS, NATS, Cover, empty_cover
 from psips.kernels.draws import Draw, draw_row, empty_draw, literal_draw
 from psips.kernels.firsthit import FREQUENT, LEARNER, _propose, weigh
 from psips.kernels.front import COVERED, EAGER, RECORDS, Front, empty_front, image
@@ -35,11 +35,13 @@ FEWEST, ALTOGETHER = 20, 20_000  # draws for an answer at least; for all of them
 
 
 @part
-def total_mass(front: Front, cover: Cover, draw: Draw) -> tuple[float, float, float]:
+def total_mass(
+    front: Front, cover: Cover, draw: Draw, nats: float
+) -> tuple[float, float, float]:
     """Return (P e^-top, top, limit) of a cover; (1, 0, 0) where plain draws serve."""
     if front.size[COVERED] == 0:
         return 1.0, 0.0, 0.0
-    limit = math.sqrt(max(front.reach[0], 0.0) ** 2 + 2.0 * NATS)
+    limit = math.sqrt(max(front.reach[0], 0.0) ** 2 + 2.0 * nats)
     P, top = weigh(1.0, limit, front.size[RECORDS], cover, LEARNER, draw.p)
     if math.log(P) + top > math.log(FREQUENT):
         return 1.0, 0.0, 0.0
@@ -93,7 +95,8 @@ def estimate_change(
     It ends early once the probability is clearly above e^log_ceiling. Without a hit the
     first number is -inf, and the second the log of the probability that one hit would mean.
     """
-    P, top, limit = total_mass(front, cover, draw)
+    nats = NATS if who < 0 else FEWER_NATS
+    P, top, limit = total_mass(front, cover, draw, nats)
     log_P = math.log(P) + top
     hits = made = 0.0
     for k in range(draws):
@@ -112,8 +115,8 @@ def estimate_change(
                 break
     if hits == 0.0:
         return -np.inf, log_P - math.log(made)
-    share = hits / made
-    return log_P + math.log(share), math.sqrt((1.0 - share) / hits)
+    spread = math.sqrt((1.0 - hits / (made + 1.0)) / hits)  # not 0 if all of a few were hits
+    return log_P + math.log(hits / made), spread
 
 
 @part
@@ -133,7 +136,7 @@ def sure_enough(
             return 0.0
         front.size[EAGER] = 0
         build(model, belief, front, cover, front.reach[2])
-    P, top, _ = total_mass(front, cover, draw)
+    P, top, _ = total_mass(front, cover, draw, NATS)
     log_P = math.log(P) + top
     if log_P <= log_delta:
         return log_P  # the cover contains Alt

@@ -17,6 +17,7 @@ from psips.kernels.cover import (
     ANSWER,
     CONSTRAINTS,
     DEPTH,
+    FEWER_NATS,
     GROUPS,
     NATS,
     Cover,
@@ -40,6 +41,7 @@ from psips.kernels.front import (
 from psips.kernels.jit import bare, part
 from psips.kernels.model import Floats, Ints, Model
 
+MANY = 100  # answers beyond which not every one is looked at
 REFINE = 4.0  # nodes within e^-REFINE of the largest are split until they touch Alt
 
 
@@ -236,8 +238,9 @@ def build_around(model: Model, front: Front, cover: Cover, z: int, most: float) 
     """Cover the points at which z enters, or leaves, the Pareto set; after ``build``.
 
     A member leaves where another answer is above it in every objective, and another answer
-    enters where it escapes from all the others. Return how far that is at least; if farther
-    than ``most``, the cover is not complete.
+    enters where it escapes from all the others (of more than MANY, from the members: a wider
+    set, and fewer to look at). Return how far that is at least; if farther than ``most``,
+    the cover is not complete.
     """
     size = front.size
     size[RECORDS] = 0
@@ -248,16 +251,18 @@ def build_around(model: Model, front: Front, cover: Cover, z: int, most: float) 
     if front.inside[z]:
         for j in range(model.n):
             if j != z and size[COVERED] == 1:
-                limit = nearest + 2.0 * NATS
+                limit = nearest + 2.0 * FEWER_NATS
                 square = _pair(metric, model.diagonal, cover, size, z, j, limit)
                 nearest = min(nearest, square)
     else:
         keeper, distance = find_keeper(metric, z, members)
         if distance > most:
             return distance
-        others = np.empty(model.n - 1, np.int64)
-        for a in range(model.n - 1):
-            others[a] = a if a < z else a + 1
+        others = members
+        if model.n <= MANY:
+            others = np.empty(model.n - 1, np.int64)
+            for a in range(model.n - 1):
+                others[a] = a if a < z else a + 1
         shift = np.zeros((model.h, model.d))
         nearest = _split(
             metric, model.diagonal, cover, size, z, keeper, others, nearest, 1.0, shift
