@@ -201,7 +201,9 @@ def act(
             while True:
                 total += math.exp(log_geometric(draw.stream, math.log(P) + top))
                 pick = uniform(draw.stream) * P
-                if _propose(model, belief, front, cover, draw, scale, seen, LEARNER, pick):
+                if _propose(
+                    model, belief, front, cover, draw, scale, seen, LEARNER, pick, False
+                ):
                     break
             log_index[sample] = math.log(total)
         posterior_gains(model, belief, front, draw, scale, gains[sample])

@@ -105,7 +105,9 @@ def estimate_change(
             hit = literal_draw(model, belief, front, draw, 1.0)
         else:
             pick = uniform(draw.stream) * P
-            hit = _propose(model, belief, front, cover, draw, 1.0, limit, LEARNER, pick)
+            hit = _propose(
+                model, belief, front, cover, draw, 1.0, limit, LEARNER, pick, who >= 0
+            )
         if hit and (who < 0 or changes_place(model, belief, front, draw, who)):
             hits += 1.0
         if (k + 1) % LOOK == 0 and hits > 0.0:

@@ -185,11 +185,21 @@ def weigh(
 
 @bare
 def _look_at(
-    model: Model, belief: Belief, front: Front, cover: Cover, draw: Draw, k: int, scale: float
+    model: Model,
+    belief: Belief,
+    front: Front,
+    cover: Cover,
+    draw: Draw,
+    k: int,
+    scale: float,
+    foreign: bool,
 ) -> None:
-    """Draw, or compute, the answers that record ``k`` speaks of."""
+    """Draw, or compute, the answer that record ``k`` is about; if ``foreign``, its rivals too.
+
+    Without foreign ones these are members, which are drawn already.
+    """
     number = int(draw.made[2])
-    for i in range(-1, cover.shape[k, 1]):
+    for i in range(-1, cover.shape[k, 1] if foreign else 0):
         a = cover.shape[k, 0] if i < 0 else cover.terms[k, i, 0]
         if draw.drawn[a] != number:
             if model.unstructured:
@@ -211,6 +221,7 @@ def _propose(
     limit: float,
     who: int,
     pick: float,
+    foreign: bool,
 ) -> bool:
     """Draw from a set of the cover; whether the point is kept and in Alt(S_hat).
 
@@ -235,7 +246,7 @@ def _propose(
     z = cover.shape[k, 0]
     if model.unstructured:
         draw_rows(stream, L, mean, inverse, scale, members, values, drawn, number)
-        _look_at(model, belief, front, cover, draw, k, scale)
+        _look_at(model, belief, front, cover, draw, k, scale, foreign)
         _push(model, belief, front, cover, draw, k, scale)
     else:
         draw_theta(stream, L, belief.F, mean, scale, draw.work[0], draw.theta)
@@ -243,11 +254,11 @@ def _propose(
         for a in members:
             image(model.Z, draw.theta, a, values)
             drawn[a] = number
-        _look_at(model, belief, front, cover, draw, k, scale)
+        _look_at(model, belief, front, cover, draw, k, scale, foreign)
     e = draw.work[0]
     for j in range(k):
         if cover.r[j] <= limit:
-            _look_at(model, belief, front, cover, draw, j, scale)
+            _look_at(model, belief, front, cover, draw, j, scale, foreign)
             if contained(j, values, cover.shape, cover.terms, cover.y, cover.L, e):
                 return False  # that set comes earlier
     draw.piece[0] = z
@@ -350,7 +361,7 @@ def first_hit(
             return np.inf
         draw.made[0] += 1.0
         pick = uniform(draw.stream) * P
-        if _propose(model, belief, front, cover, draw, scale, limit, who, pick):
+        if _propose(model, belief, front, cover, draw, scale, limit, who, pick, False):
             outside += 1
             if not learner or allowed(model, belief, front, draw, scale) or outside >= OUTSIDE:
                 return log_index
