@@ -1,11 +1,11 @@
-"""The first posterior draw in Theta and Alt(S_hat): literally, or by jumping to it.
+"""The first posterior draw in Alt(S_hat): literally, or by jumping to it.
 
 Literal: draw until a point lies in the alternative. First hit: with sets H_k of known
 posterior probability p_k that cover Alt, P = sum p_k <= 1, each draw makes a proposal with
 probability P: choose k with probability p_k / P, draw conditioned on H_k, keep the point
 if no earlier set contains it. Per draw a kept point has exactly the law of the posterior
 on the union, so the wait for a proposal is Geometric(P) draws, and the first kept point in
-Theta and Alt has the index and the law of the literal loop's hit.
+Alt has the index and the law of the literal loop's hit.
 """
 
 from __future__ import annotations
