@@ -153,7 +153,7 @@ class Engine:
                 mode,
                 results,
             )
-        entry = drive if self.options.stopping <= BY_POSTERIOR else drive_certainly
+        entry = drive if self.options.stopping <= BY_GLR else drive_certainly
         return entry(
             self.model,
             self.options,

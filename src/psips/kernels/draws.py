@@ -37,7 +37,8 @@ class Draw(NamedTuple):
     piece: Ints  # (2,) piece of Alt in which the point was found, see ``find_change``
     p: Floats  # (records,) probabilities of the cover's sets, relative to the largest
     made: Floats  # (3,) proposals made, literal draws made, number of the current draw
-    lists: Ints  # (3, room) where kernels that allocate nothing keep their lists
+    nearest: Ints  # (2,) z and number of constraints of the piece of Alt nearest last time
+    lists: Ints  # (5, room) where kernels that allocate nothing keep their lists; the last two that piece's constraints
     work: Floats  # (3, room) the same for numbers; room for n answers or a record
 
 
@@ -55,7 +56,8 @@ def empty_draw(model: Model, capacity: int) -> Draw:
         np.zeros(2, np.int64),
         np.zeros(capacity),
         np.zeros(3),
-        np.zeros((3, room), np.int64),
+        np.full(2, -1, np.int64),
+        np.zeros((5, room), np.int64),
         np.zeros((3, room)),
     )
 

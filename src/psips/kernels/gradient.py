@@ -19,7 +19,6 @@ import numpy as np
 from psips.kernels.belief import Belief, refactor
 from psips.kernels.cone import Metric
 from psips.kernels.draws import Draw
-from psips.kernels.evidence import glr_threshold, likelihood_ratio
 from psips.kernels.front import MEMBERS, Front, elect_plainly, image
 from psips.kernels.jit import part
 from psips.kernels.model import Floats, Model
@@ -36,6 +35,7 @@ from psips.kernels.round import (
     Learner,
     Options,
     fixed_weights,
+    judge_by_ratio,
     next_arm,
     unseen,
 )
@@ -76,7 +76,7 @@ def supergradient(model: Model, front: Front, w: Floats, gains: Floats) -> None:
     piece = np.empty(2, np.int64)
     over, by, weight = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
     metric = Metric(model.unstructured, inverse, W, model.Sigma, front.mu)
-    best_response(metric, front.members[:size], np.inf, piece, over, by, weight)
+    best_response(metric, front.members[:size], np.inf, np.ones((2, d + 1)), piece, over, by, weight)
     shift = np.empty((n if model.unstructured else h, d))
     response_move(metric, piece, over, by, weight, shift)
     response_gains(model.Sigma, AF, shift, gains)
@@ -138,19 +138,17 @@ def choose_by_gradient(
 
 
 @part
-def judge_by_ratio(
+def judge_plainly(
     model: Model, options: Options, belief: Belief, front: Front, draw: Draw, outcome: Floats
 ) -> None:
     """Candidate set and stopping rule for the data as they stand, without a cover."""
     elect_plainly(model, belief, front, draw.piece)
     outcome[STOPPED] = 0.0
     if options.stopping == BY_GLR:
-        t = float(belief.tally[0])
-        outcome[THRESHOLD] = glr_threshold(model, options.calibration, t)
-        outcome[EVIDENCE] = likelihood_ratio(model, belief, front, outcome[THRESHOLD])
+        judge_by_ratio(model, options, belief, front, draw, outcome)
     elif options.stopping == BY_APE:
         log_inverse = options.calibration.log_inverse
         outcome[THRESHOLD] = float(model.K)
         outcome[EVIDENCE] = float(clear_arms(model, belief, front, log_inverse))
-    if options.stopping != 0 and outcome[EVIDENCE] >= outcome[THRESHOLD]:
-        outcome[STOPPED] = 1.0
+        if outcome[EVIDENCE] >= outcome[THRESHOLD]:
+            outcome[STOPPED] = 1.0

@@ -112,6 +112,7 @@ def lend_draw(draw: Draw) -> Draw:
         lent(draw.piece),
         lent(draw.p),
         lent(draw.made),
+        lent(draw.nearest),
         lent(draw.lists),
         lent(draw.work),
     )

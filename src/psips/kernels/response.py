@@ -25,6 +25,8 @@ from psips.kernels.jit import kernel, part
 from psips.kernels.model import Floats, Ints
 from psips.kernels.pareto import Mask
 
+PAIR, ESCAPE = range(2)  # kinds of pieces
+CLEAR = 2.0  # standard errors behind, beyond which an objective is not in play
 FREE = 1e-10  # a lead below this many standard deviations of one measurement is none
 
 
@@ -107,10 +109,44 @@ def _keep(
 
 
 @part
+def counts_for(metric: Metric, pair: bool, z: int, m: int, xs: Ints, y: Floats) -> int:
+    """How many inequalities of a piece are in play, at most d.
+
+    Of "x below z" (``pair``) those objectives in which z is not clearly above x; of "z
+    escapes" the constraints that hold the nearest point.
+    """
+    d = metric.mu.shape[1]
+    count = 0
+    if pair:
+        square = inner(metric, z, xs[0], xs[0])
+        for c in range(d):
+            ahead = metric.mu[xs[0], c] - metric.mu[z, c]
+            if ahead > -CLEAR * math.sqrt(square * metric.Sigma[c, c]):
+                count += 1
+    else:
+        for k in range(m):
+            if y[k] > 0.0:
+                count += 1
+    return min(count, d)
+
+
+@part
+def held_back(
+    metric: Metric, z: int, m: int, xs: Ints, cs: Ints, y: Floats, members: Ints
+) -> bool:
+    """Whether a member still dominates z at the nearest point of a piece."""
+    n, d = metric.mu.shape
+    shift = np.empty((n if metric.unstructured else metric.W.shape[1], d))
+    work, bounds = np.empty((3, d)), np.empty(d)
+    return _hardest(metric, z, m, xs, cs, y, members, shift, work, bounds) >= 0
+
+
+@part
 def best_response(
     metric: Metric,
     members: Ints,
     ceiling: float,
+    handicap: Floats,
     piece: Ints,
     over: Ints,
     by: Ints,
@@ -125,6 +161,8 @@ def best_response(
     ceiling : float
         Distances from here on do not interest: the search goes no further. Infinite for
         the best response; twice a threshold if all that matters is whether the GLR passes.
+    handicap : (2, d + 1) of a PAIR and of an ESCAPE, by how many of its inequalities are in
+        play, what a squared distance counts for; falling, ones for the distance itself
     piece : (2,) becomes z and the number m of constraints of the nearest piece; z = -1 if
         nothing lies below the ceiling
     over, by : (max(s, d),) become the constraints "z above x_k in c_k", the first m
@@ -140,6 +178,7 @@ def best_response(
     mu, Sigma = metric.mu, metric.Sigma
     room = max(s, d)
     xs, cs, y = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
+    lowest = min(handicap[PAIR, d], handicap[ESCAPE, d])
     best = ceiling
     piece[0] = -1
     piece[1] = 0
@@ -153,12 +192,13 @@ def best_response(
                 if gap > 0.0:
                     least = max(least, gap * gap / Sigma[c, c])
             square = inner(metric, j, i, i)
-            if square <= 0.0 or least >= best * square:  # equal answers never part
+            if square <= 0.0 or lowest * least >= best * square:  # equal answers never part
                 continue
             for c in range(d):
                 xs[c] = i
                 cs[c] = c
             value = project(metric, j, d, xs, cs, y)
+            value *= handicap[PAIR, counts_for(metric, True, j, d, xs, y)]
             if value < best:
                 best = value
                 _keep(j, d, xs, cs, y, piece, over, by, weight)
@@ -186,7 +226,7 @@ def best_response(
         for a in range(n):
             if floor[a] < floor[z]:
                 z = a
-        if floor[z] >= best:
+        if lowest * floor[z] >= best:
             return best
         floor[z] = np.inf
         m = d - d  # constraints decided; xs[m] is to be escaped from next
@@ -198,18 +238,20 @@ def best_response(
             for e in range(d):
                 if bounds[m, e] < bounds[m, c]:
                     c = e
-            if bounds[m, c] >= best:
+            if lowest * bounds[m, c] >= best:
                 m -= 1
                 continue
             bounds[m, c] = np.inf
             cs[m] = c
             value = project(metric, z, m + 1, xs, cs, y)
-            if value >= best:
+            if lowest * value >= best:
                 continue
             x = _hardest(metric, z, m + 1, xs, cs, y, members, shift, work, bounds[m + 1])
             if x < 0:
-                best = value
-                _keep(z, m + 1, xs, cs, y, piece, over, by, weight)
+                value *= handicap[ESCAPE, counts_for(metric, False, z, m + 1, xs, y)]
+                if value < best:
+                    best = value
+                    _keep(z, m + 1, xs, cs, y, piece, over, by, weight)
             else:
                 m += 1
                 xs[m] = x
@@ -296,7 +338,7 @@ def respond(
     piece = np.empty(2, np.int64)
     room = max(s, d)
     over, by, weight = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
-    value = best_response(metric, members[:s], ceiling, piece, over, by, weight)
+    value = best_response(metric, members[:s], ceiling, np.ones((2, d + 1)), piece, over, by, weight)
     shift = np.empty((n if unstructured else W.shape[1], d))
     response_move(metric, piece, over, by, weight, shift)
     gains = np.empty(n if unstructured else AF.shape[0])

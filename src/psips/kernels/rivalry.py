@@ -12,7 +12,7 @@ from psips.kernels.cover import Cover
 from psips.kernels.draws import Draw
 from psips.kernels.evidence import weigh_evidence
 from psips.kernels.front import Front, refresh_means
-from psips.kernels.gradient import choose_by_gradient, judge_by_ratio
+from psips.kernels.gradient import choose_by_gradient, judge_plainly
 from psips.kernels.jit import kernel, part, spliced
 from psips.kernels.lending import (
     lend_belief,
@@ -143,7 +143,7 @@ def drive_gradient(
                 break
             measure(model, belief, learner, source, noise_key, arm, stream, x)
         if ready(model.unstructured, belief.pulls):
-            judge_by_ratio(model, options, belief, front, draw, outcome)
+            judge_plainly(model, options, belief, front, draw, outcome)
         if mode == TELL:
             break
     return arm

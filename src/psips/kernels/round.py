@@ -22,10 +22,11 @@ from psips.kernels.front import (
     image,
 )
 from psips.kernels.hedge import feed, weights
-from psips.kernels.jit import kernel, spliced
+from psips.kernels.jit import kernel, part, spliced
 from psips.kernels.learner import posterior_gains, projected_gains, shares
 from psips.kernels.literal import in_ball_hit, shared_draws
 from psips.kernels.model import Floats, Ints, Model
+from psips.kernels.ratio import glr_threshold, passes
 from psips.kernels.rng import PULL, STOP, Stream, seed, uniform
 from psips.kernels.thresholds import Calibration, inflation_and_budget, radius_of_rewards
 from psips.kernels.tree import build
@@ -133,6 +134,21 @@ def evaluate(
                 model, belief, front, cover, draw, scale, outcome[LOG_BUDGET]
             )
             outcome[STOPPED] = 1.0 if outcome[LOG_HIT] == np.inf else 0.0
+        elif options.stopping == BY_GLR:
+            judge_by_ratio(model, options, belief, front, draw, outcome)
+
+
+@part
+def judge_by_ratio(
+    model: Model, options: Options, belief: Belief, front: Front, draw: Draw, outcome: Floats
+) -> None:
+    """Stop when the likelihood ratio against every other set is large."""
+    calibration = options.calibration
+    outcome[THRESHOLD] = glr_threshold(model, calibration, float(belief.tally[0]))
+    outcome[EVIDENCE] = passes(
+        model, belief, front, draw, calibration.handicap, outcome[THRESHOLD]
+    )
+    outcome[STOPPED] = 1.0 if outcome[EVIDENCE] >= outcome[THRESHOLD] else 0.0
 
 
 @spliced

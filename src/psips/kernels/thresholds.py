@@ -18,6 +18,7 @@ from psips.kernels.pareto import Mask
 HEURISTIC = 0
 PROVEN = 1
 SHARP = 2
+MEASURED = 3
 
 S = 2.0  # the exponent s > 1 of the peeling, zeta(2) = pi^2 / 6
 LOG_ZETA = math.log(math.pi**2 / 6.0)
@@ -31,6 +32,7 @@ class Calibration(NamedTuple):
     kappa: float  # of SHARP
     log_q: Floats  # (n + 1,) log q(t, delta) by |S_hat|, PROVEN only
     extent: float  # max ||a||^2, linear
+    handicap: Floats  # (2, d + 1) what a squared distance counts for, see `ratio`
     bias: float  # sqrt(d L_M^2 / (2 lambda_min(Sigma) xi)), linear
 
 

@@ -26,13 +26,15 @@ class Rule(NamedTuple):
 
     code: int
     about: str
-    own: str = "posterior"
+    own: str = "glr"
 
 
 SAMPLING = {
     "directed": Rule(2, "pulls what tells most of the piece of the alternative just drawn"),
     "projected": Rule(1, "AdaHedge against the nearest point of the piece that was drawn"),
-    "posterior": Rule(0, "PSIPS as published: AdaHedge against posterior draws"),
+    "posterior": Rule(
+        0, "PSIPS as published: AdaHedge against posterior draws", "posterior"
+    ),
     "uniform": Rule(3, "an arm at random"),
     "round-robin": Rule(4, "the arm with the fewest pulls"),
     "oracle": Rule(5, "the optimal weights of the truth: a yardstick"),
@@ -43,7 +45,9 @@ SAMPLING = {
     "track-and-stop": Rule(
         8, "Crepon et al. 2024: weights climb the gradient of the likelihood ratio", "glr"
     ),
-    "top-two": Rule(9, "Top-Two Thompson Sampling (Russo 2016), for one objective"),
+    "top-two": Rule(
+        9, "Top-Two Thompson Sampling (Russo 2016), for one objective", "posterior"
+    ),
 }
 STOPPING = {
     "never": Rule(0, "goes on until it is told to end"),
@@ -55,10 +59,11 @@ STOPPING = {
     "elimination": Rule(6, "stops when every arm is accepted or dropped"),
 }
 CALIBRATION = {
-    "sharp": Rule(
-        2, "measured to err at most delta / 2, not proven: no inflation, fewer draws"
+    "measured": Rule(
+        3, "of 'glr': errs at most delta wherever errors were looked for; not proven"
     ),
-    "heuristic": Rule(0, "the paper's experiments; errs far less than delta, not proven"),
+    "heuristic": Rule(0, "as published; errs more often than delta where options nearly tie"),
+    "sharp": Rule(2, "of 'posterior': fewer draws; errs more often still on near-ties"),
     "proven": Rule(1, "the paper's lemma: errs with probability at most delta"),
 }
 DRAWS = {
@@ -96,10 +101,10 @@ class Rules:
         Accepted probability of a wrong answer, in (0, 1).
     sampling, stopping, calibration, draws, tracking : str
         Names from the tables of this module. The stopping rule is the sampling rule's own
-        unless another is given: "ape", "elimination" and "track-and-stop" (whose is "glr")
-        bring one along, the others stop by "posterior". The calibration belongs to the
-        stopping rules "posterior" ("sharp" unless another is given; "heuristic" with the
-        sampling rule "posterior", which is PSIPS as published) and "glr" ("heuristic");
+        unless another is given: "ape", "elimination" and "posterior" (PSIPS as published)
+        bring one along, the others stop by "glr". The calibration belongs to the stopping
+        rules "glr" ("measured" unless another is given; "heuristic" with the sampling rule
+        "track-and-stop", as published) and "posterior" ("heuristic", as published);
         "ape" and "elimination" have no other than "heuristic", "certified" is always
         proven, and "bayes" is a Bayesian statement by the problem's prior, or a flat one,
         which bounds no error rate. Rules without a calibration say "heuristic", which means
@@ -142,8 +147,8 @@ class Rules:
             object.__setattr__(self, "stopping", SAMPLING[self.sampling].own)
         _number("stopping rule", self.stopping, STOPPING)
         if self.calibration == OWN:
-            sharp = self.stopping == "posterior" and self.sampling != "posterior"
-            object.__setattr__(self, "calibration", "sharp" if sharp else "heuristic")
+            measured = self.stopping == "glr" and self.sampling != "track-and-stop"
+            object.__setattr__(self, "calibration", "measured" if measured else "heuristic")
         _number("calibration", self.calibration, CALIBRATION)
         _number("kind of draws", self.draws, DRAWS)
         _number("tracking", self.tracking, TRACKING)
@@ -169,13 +174,18 @@ class Rules:
 
     def _check_company(self) -> None:
         """Refuse rules that do not go together."""
-        if self.calibration == "sharp" and self.stopping != "posterior":
-            known = {"glr": "'heuristic' and 'proven'", **dict.fromkeys(RADII, "'heuristic'")}
-            raise InputError(
-                f"the calibration 'sharp' is one of the posterior rule: the rule "
-                f"{self.stopping!r} has {known.get(self.stopping, 'none to choose')}; leave "
-                f"calibration out"
-            )
+        for calibration, rule in (("sharp", "posterior"), ("measured", "glr")):
+            if self.calibration == calibration and self.stopping != rule:
+                known = {
+                    "glr": "'measured', 'heuristic' and 'proven'",
+                    "posterior": "'heuristic', 'sharp' and 'proven'",
+                    **dict.fromkeys(RADII, "'heuristic'"),
+                }
+                raise InputError(
+                    f"the calibration {calibration!r} is one of the rule {rule!r}: the rule "
+                    f"{self.stopping!r} has {known.get(self.stopping, 'none to choose')}; "
+                    f"leave calibration out"
+                )
         if self.calibration == "proven" and self.stopping in UNPROVEN:
             first_hit = " and draws='first-hit'" if self.draws == "literal" else ""
             raise InputError(
@@ -283,6 +293,9 @@ class Rules:
             float(self.kappa),
             table,
             extent,
+            handicaps(problem.covariance, self.delta)
+            if self.calibration == "measured"
+            else np.ones((2, problem.d + 1)),
             bias,
         )
 
@@ -295,7 +308,7 @@ class Rules:
                 raise NoProofError(
                     f"the stopping rule {self.stopping!r} has no proof for a linear problem "
                     f"without parameter_set=Ball(...): give one (a Box is not enough), or "
-                    f"choose stopping='posterior' with calibration='heuristic'"
+                    f"choose stopping='glr' with calibration='measured'"
                 )
             return
         if self.stopping != "posterior" or self.calibration != "proven":
@@ -316,6 +329,52 @@ class Rules:
             f"no proof of the posterior stopping rule is known {reason}: choose "
             f"stopping='certified' or 'glr', which have one{wanted}, or calibration='heuristic'"
         )
+
+
+def handicaps(covariance: Floats, delta: float) -> Floats:
+    """What a squared distance counts for, by how many inequalities of its piece are in play.
+
+    The first row is for "i below j". Noise that takes an estimate out of it in one objective
+    is one-sided normal; in k objectives its square follows a chi-bar-square law, whose tail is
+    heavier. Squares are shrunk so that the tails agree where the rule first looks. The weights
+    of the law are binomial for independent objectives, and smaller for positively correlated
+    ones; for others Perlman's bound (1969) holds. The second row is for "z escapes" from
+    several others: rarely are all of them at stake, and the root of the factor for independent
+    objectives was seen to be enough.
+
+    Returns
+    -------
+    array (2, d + 1)
+    """
+    from scipy.special import comb, gammaincc
+
+    from psips.kernels.ratio import EARLY, OFFSET
+
+    d = len(covariance)
+    least = -math.log(delta) + math.log(EARLY) + OFFSET
+    wanted = 0.5 * gammaincc(0.5, least)
+
+    def factor(weights: Floats) -> float:
+        """Return 2 least / x with x the square whose tail is ``wanted``."""
+        half = 0.5 * np.arange(1, len(weights) + 1)
+        low, high = least, least + 20.0 + 4.0 * len(weights)
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            if (weights * gammaincc(half, middle)).sum() > wanted:
+                low = middle
+            else:
+                high = middle
+        return least / high
+
+    scale = np.sqrt(np.diag(covariance))
+    negative = bool((covariance / np.outer(scale, scale) < -1e-9).any())
+    found = np.ones((2, d + 1))
+    for k in range(2, d + 1):
+        j = np.arange(1, k + 1)
+        independent = factor(comb(k, j) / 2.0**k)
+        extreme = factor(np.where(j >= k - 1, 0.5, 0.0))
+        found[:, k] = extreme if negative else independent, math.sqrt(independent)
+    return found
 
 
 def has_certificates(problem: Problem) -> bool:

@@ -1,0 +1,124 @@
+"""The likelihood ratio against every other Pareto set, and what it must exceed.
+
+GLR = half the squared distance of theta_hat to Alt(S_hat), in the metric of the counts. With
+beta(t, delta) of Lemma concentration_threshold the truth is nearer than that at all times
+with probability 1 - delta (``proven``). ``heuristic`` is log(1/delta) + log log(1 + t).
+
+``measured`` puts right where ``heuristic`` errs. A look after every result needs a threshold
+that grows with log log t, but most of the chances to err lie at early times, so
+
+    log(1/delta) + log(8 + log t) - 1.1
+
+is as safe on near-ties and lower where it matters. And the noise that takes theta_hat out of
+"i below j" in k objectives at once has the squared length of k normals: such a distance
+counts for less, ``handicap``, see `psips.rules.handicaps`.
+
+Whether the GLR has passed the threshold is found without the whole search in most rounds: the
+piece of Alt that was nearest last time bounds the distance from above.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from psips.kernels.belief import Belief
+from psips.kernels.cone import Metric, project
+from psips.kernels.draws import Draw
+from psips.kernels.front import MEMBERS, Front, image, metric_of, refresh_listed, refresh_means
+from psips.kernels.jit import part
+from psips.kernels.model import Floats, Model
+from psips.kernels.response import ESCAPE, PAIR, best_response, counts_for, held_back
+from psips.kernels.thresholds import MEASURED, PROVEN, Calibration, beta
+
+EARLY = 8.0  # e-folds of results by which the clock of the threshold is ahead
+OFFSET = -1.1  # measured, together with EARLY
+
+
+@part
+def glr_threshold(model: Model, calibration: Calibration, t: float) -> float:
+    """Return what the GLR must exceed after ``t`` results."""
+    log_inverse = calibration.log_inverse
+    if calibration.code == PROVEN:
+        return beta(
+            model.unstructured,
+            model.K,
+            model.h,
+            model.d,
+            model.xi,
+            calibration.extent,
+            calibration.bias,
+            t,
+            log_inverse,
+        )
+    if calibration.code == MEASURED:
+        return log_inverse + math.log(EARLY + math.log(max(t, 1.0))) + OFFSET
+    return log_inverse + math.log(math.log(1.0 + max(t, math.e)))
+
+
+@part
+def likelihood_ratio(
+    model: Model, belief: Belief, front: Front, draw: Draw, handicap: Floats, ceiling: float
+) -> float:
+    """GLR of theta_hat against Alt(S_hat), or ``ceiling`` if it is larger."""
+    refresh_means(model.unstructured, belief.N, belief.theta, model.Z, front.mu, front.inverse)
+    if not model.unstructured:
+        for a in range(model.n):
+            image(model.Z, belief.F, a, front.W)
+    size = front.size[MEMBERS]
+    room = max(size, model.d)
+    over, by, weight = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
+    metric: Metric = metric_of(model, front)
+    square = best_response(
+        metric, front.members[:size], 2.0 * ceiling, handicap, draw.nearest, over, by, weight
+    )
+    for k in range(draw.nearest[1]):
+        draw.lists[3, k] = over[k]
+        draw.lists[4, k] = by[k]
+    return 0.5 * square
+
+
+@part
+def bound_of_ratio(
+    model: Model, belief: Belief, front: Front, draw: Draw, handicap: Floats
+) -> float:
+    """Return a value that the GLR is at most: by the piece that was nearest last time."""
+    z, m = draw.nearest[0], draw.nearest[1]
+    if z < 0 or m == 0:
+        return np.inf
+    members = front.members[: front.size[MEMBERS]]
+    xs, cs, y = draw.lists[3], draw.lists[4], np.empty(m)
+    for k in range(m):
+        if not front.inside[xs[k]]:
+            return np.inf
+        if front.inside[z] and (m != model.d or xs[k] != xs[0]):
+            return np.inf  # z escaped when it was no member
+    if model.unstructured:
+        refresh_means(True, belief.N, belief.theta, model.Z, front.mu, front.inverse)
+    else:
+        refresh_listed(model.Z, belief.theta, belief.F, draw.nearest[:1], front.mu, front.W)
+        refresh_listed(model.Z, belief.theta, belief.F, members, front.mu, front.W)
+    metric = metric_of(model, front)
+    square = project(metric, z, m, xs, cs, y)
+    if not front.inside[z] and held_back(metric, z, m, xs, cs, y, members):
+        return np.inf  # the nearest point of that piece is not in Alt any more
+    pair = front.inside[z]
+    in_play = counts_for(metric, pair, z, m, xs, y)
+    return 0.5 * square * handicap[PAIR if pair else ESCAPE, in_play]
+
+
+@part
+def passes(
+    model: Model,
+    belief: Belief,
+    front: Front,
+    draw: Draw,
+    handicap: Floats,
+    threshold: float,
+) -> float:
+    """Return the GLR if it is below the threshold, or a bound that is; else the threshold."""
+    bound = bound_of_ratio(model, belief, front, draw, handicap)
+    if bound < threshold:
+        return bound
+    return likelihood_ratio(model, belief, front, draw, handicap, threshold)
