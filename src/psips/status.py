@@ -44,7 +44,8 @@ class Status:
     arms : DataFrame
         By arm: ``pulls``, ``pending`` (asked and not yet told), and for each objective
         ``"... estimate"`` and ``"... se"``, its standard error. Without features an arm
-        that was never measured has neither (NaN).
+        that was never measured has neither (NaN); with features none has before the arms
+        measured span them.
     answers : DataFrame
         By answer: estimates, standard errors, ``candidate``; ``verdict`` and ``reason``: what
         the data prove, whatever rule is used to stop (with probability 1 - delta no verdict
@@ -144,6 +145,9 @@ def _estimates(problem: Problem, engine: Engine, features: Floats) -> dict[str, 
         means = np.where(pulled[:, None], belief.theta, np.nan)
         widths = np.full(problem.K, np.nan)
         widths[pulled] = 1.0 / belief.N[pulled]
+    elif not engine.ready:
+        means = np.full((len(features), problem.d), np.nan)
+        widths = np.full(len(features), np.nan)
     else:
         means = features @ belief.theta
         widths = ((features @ belief.F) ** 2).sum(axis=1)  # z^T V^-1 z, V^-1 = F F^T

@@ -98,7 +98,7 @@ def weigh_evidence(
     """Candidate set and stopping rule for the data as they stand."""
     size = front.size
     outcome[STOPPED] = 0.0
-    if ready(model.unstructured, belief.pulls):
+    if ready(model.unstructured, belief.pulls, belief.tally):
         if size[EAGER] == 2:
             size[EAGER] = 1
         if size[EAGER] == 1:

@@ -62,7 +62,7 @@ def choose(
 ) -> int:
     """Return the next arm by any of the rival methods."""
     if options.sampling == TRACK_AND_STOP:
-        if ready(model.unstructured, belief.pulls):  # a cover refreshes only what it needs
+        if ready(model.unstructured, belief.pulls, belief.tally):  # a cover refreshes only what it needs
             refresh_means(
                 model.unstructured, belief.N, belief.theta, model.Z, front.mu, front.inverse
             )
@@ -142,7 +142,7 @@ def drive_gradient(
             if mode == ASK:
                 break
             measure(model, belief, learner, source, noise_key, arm, stream, x)
-        if ready(model.unstructured, belief.pulls):
+        if ready(model.unstructured, belief.pulls, belief.tally):
             judge_by_ratio(model, options, belief, front, draw, outcome)
         if mode == TELL:
             break

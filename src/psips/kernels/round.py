@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from psips.kernels.belief import Belief, ready
+from psips.kernels.belief import SPANNED, Belief, ready
 from psips.kernels.cover import Cover, refresh
 from psips.kernels.draws import Draw
 from psips.kernels.firsthit import first_hit
@@ -117,7 +117,7 @@ def evaluate(
     size = front.size
     outcome[STOPPED] = 0.0
     outcome[LOG_HIT] = 0.0
-    if ready(model.unstructured, belief.pulls):
+    if ready(model.unstructured, belief.pulls, belief.tally):
         if size[EAGER] == 2:
             size[EAGER] = 1
         if size[EAGER] == 1:
@@ -167,7 +167,7 @@ def evaluate_literally(
     outcome[STOPPED] = 0.0
     outcome[LOG_HIT] = 0.0
     learner.tally[FRESH] = 0
-    if ready(model.unstructured, belief.pulls):
+    if ready(model.unstructured, belief.pulls, belief.tally):
         elect_plainly(model, belief, front, draw.piece)
         calibrate(model, options, belief, front, outcome)
         members = front.members[: size[MEMBERS]]
@@ -323,12 +323,20 @@ def next_arm(
 
 @spliced
 def unseen(model: Model, belief: Belief, learner: Learner) -> int:
-    """Return the first arm never pulled nor asked for (unstructured); -1 if there is none."""
+    """Return an arm to pull before anything is judged, not asked for yet; -1 if there is none.
+
+    Unstructured: the first arm without a result. Linear: of the arms that span the others,
+    until those with results do.
+    """
     first = -1
     if model.unstructured:
         for a in range(model.K - 1, -1, -1):
             if belief.pulls[a] + learner.pending[a] == 0.0:
                 first = a
+    elif belief.tally[SPANNED] == 0:
+        for k in range(model.first.shape[0] - 1, -1, -1):
+            if belief.pulls[model.first[k]] + learner.pending[model.first[k]] == 0.0:
+                first = model.first[k]
     return first
 
 
@@ -336,7 +344,7 @@ def unseen(model: Model, belief: Belief, learner: Learner) -> int:
 def fixed_weights(model: Model, options: Options, belief: Belief, w: Floats) -> bool:
     """Weights of the rules that learn nothing into ``w``; False if the rule does learn."""
     fixed = True
-    waiting = not ready(model.unstructured, belief.pulls)
+    waiting = not ready(model.unstructured, belief.pulls, belief.tally)
     for a in range(model.K):
         if options.sampling == UNIFORM:
             w[a] = 1.0 / model.K
