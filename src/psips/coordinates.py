@@ -1,4 +1,4 @@
-"""Features as the kernels read them: an intercept, and coordinates without units.
+"""Features as the kernels read them, in coordinates without units.
 
 Nothing that is concluded may depend on the units of the features. The kernels therefore read
 them in the coordinates of their orthonormal columns, the Q of A = Q R: scaling a column of A
@@ -11,12 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from psips.checks import RANK, check_span
-from psips.errors import InputError
+from psips.checks import RANK
 from psips.kernels.model import Floats, Ints
 
-INTERCEPT = "intercept"  # name of the feature that is 1 everywhere
-CONSTANT = 1e-8  # distance from a constant, relative to it, below which features span it
 DIGITS = 12  # of coordinates, which are about 1: so that ties in them are exact ties
 
 
@@ -26,43 +23,6 @@ class Coordinates(NamedTuple):
     A: Floats  # (K, r)
     Z: Floats  # (n, r)
     basis: Floats  # (h, r) A = features @ basis; theta = basis @ theta of these coordinates
-
-
-def decide_intercept(arms: Floats, answers: Floats, asked: bool | None) -> bool:
-    """Whether to fit an intercept: unless the features span a constant, or as ``asked``.
-
-    Examples
-    --------
-    >>> one_hot, line = np.eye(2), np.array([[0.0], [1.0]])
-    >>> decide_intercept(one_hot, one_hot, None), decide_intercept(line, line, None)
-    (False, True)
-    """
-    if asked is False:
-        return False
-    rows = np.vstack([arms, answers])
-    ones = np.ones(len(rows))
-    scaled = rows / _units(rows)
-    rest = ones - scaled @ np.linalg.lstsq(scaled, ones, rcond=RANK)[0]
-    spans = bool(np.linalg.norm(rest) <= CONSTANT * np.linalg.norm(ones))
-    if asked and spans:
-        raise InputError(
-            "intercept=True was given, but a combination of the features is 1 everywhere, so "
-            "that they have an intercept already: leave intercept out"
-        )
-    return not spans
-
-
-def add_intercept(arms: Floats, answers: Floats) -> tuple[Floats, Floats]:
-    """Append a column of ones to the features of arms and answers."""
-    both = (np.column_stack([arms, np.ones(len(arms))]),)
-    both += (np.column_stack([answers, np.ones(len(answers))]),)
-    try:
-        check_span(*both)
-    except InputError as error:
-        raise InputError(
-            f"with an intercept {error}, or leave the intercept out with intercept=False"
-        ) from None
-    return both
 
 
 def orthonormal(A: Floats) -> Coordinates:
@@ -77,7 +37,7 @@ def orthonormal(A: Floats) -> Coordinates:
            [0.        , 1.41421356]])
     """
     K, h = A.shape
-    unit = _units(A)
+    unit = units_of(A)
     rows = A / unit
     kept = _independent_columns(rows)
     Q, R = np.linalg.qr(rows[:, kept])
@@ -89,7 +49,7 @@ def orthonormal(A: Floats) -> Coordinates:
 
 def scaled(A: Floats, Z: Floats) -> Coordinates:
     """Coordinates with the same axes, and no entry of an arm above 1."""
-    unit = _units(A)
+    unit = units_of(A)
     return Coordinates(_exact(A / unit), _exact(Z / unit), np.diag(1.0 / unit))
 
 
@@ -105,7 +65,8 @@ def spanning_arms(frame: Floats) -> Ints:
     return np.array(spanning_rows(frame), np.int64)
 
 
-def _units(rows: Floats) -> Floats:
+def units_of(rows: Floats) -> Floats:
+    """Return the largest absolute entry of each column, 1 where all are 0."""
     largest = np.asarray(np.abs(rows).max(axis=0), np.float64)
     return np.where(largest > 0.0, largest, 1.0)
 

@@ -12,29 +12,23 @@ import numpy.typing as npt
 
 from psips.checks import (
     Table,
-    check_span,
     fit,
     frozen,
-    merge_rows,
-    read_answers,
     read_arms,
     read_covariance,
     read_directions,
     read_names,
     read_positive,
-    read_table,
 )
 from psips.coordinates import (
-    INTERCEPT,
     Coordinates,
-    add_intercept,
-    decide_intercept,
     orthonormal,
     reexpress,
     scaled,
     spanning_arms,
 )
 from psips.errors import InputError, check_keys, unknown
+from psips.features import read_design
 from psips.kernels.model import BALL, BOX, EVERYTHING, Floats, Model
 from psips.parameters import Ball, Box, Prior, read_prior
 
@@ -157,34 +151,10 @@ class Problem:
             put("feature_names", ())
             put("intercept", False)
         else:
-            pulled = read_table("arm", features, arms)
-            asked = pulled
-            if answers is not None:
-                asked = read_answers(answers, pulled)
-                check_span(pulled.rows, asked.rows)
-            names_of = pulled.columns or tuple(
-                f"feature {c + 1}" for c in range(pulled.rows.shape[1])
-            )
-            rows, rows_asked = pulled.rows, asked.rows
-            put("intercept", decide_intercept(rows, rows_asked, intercept))
-            if self.intercept:
-                if INTERCEPT in names_of:
-                    raise InputError(
-                        f"there is a feature {INTERCEPT!r} that is not 1 everywhere, the name "
-                        f"of the one to be added: rename it, or give intercept=False"
-                    )
-                names_of += (INTERCEPT,)
-                rows, rows_asked = add_intercept(rows, rows_asked)
-            kept, group = merge_rows(asked.rows)
-            names: list[list[str]] = [[] for _ in kept]
-            for answer, which in zip(asked.names, group, strict=True):
-                names[which].append(answer)
-            put("arms", pulled.names)
-            put("answers", tuple(same[0] for same in names))
-            put("aliases", {same[0]: tuple(same) for same in names})
-            put("features", frozen(rows))
-            put("answer_features", frozen(rows_asked[kept]))
-            put("feature_names", names_of)
+            for field, value in (
+                read_design(features, arms, answers, intercept)._asdict().items()
+            ):
+                put(field, frozen(value) if isinstance(value, np.ndarray) else value)
         kind, few = ("answer", self.n) if self.transductive else ("arm", self.K)
         if few < 2:
             raise InputError(f"a problem needs at least two {kind}s, got {few}")
@@ -380,7 +350,9 @@ class Problem:
         answers = None
         given = self.h - self.intercept  # features
         if self.transductive and self.answer_features is not None:
-            rows = dict(zip(self.answers, self.answer_features[:, :given].tolist(), strict=True))
+            rows = dict(
+                zip(self.answers, self.answer_features[:, :given].tolist(), strict=True)
+            )
             answers = [[name, rows[a]] for a in self.answers for name in self.aliases[a]]
         return {
             "name": self.name,

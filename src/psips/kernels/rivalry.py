@@ -62,7 +62,9 @@ def choose(
 ) -> int:
     """Return the next arm by any of the rival methods."""
     if options.sampling == TRACK_AND_STOP:
-        if ready(model.unstructured, belief.pulls, belief.tally):  # a cover refreshes only what it needs
+        if ready(
+            model.unstructured, belief.pulls, belief.tally
+        ):  # a cover refreshes only what it needs
             refresh_means(
                 model.unstructured, belief.N, belief.theta, model.Z, front.mu, front.inverse
             )

@@ -310,7 +310,9 @@ def choose_by_rule(
             if arm < 0:  # all is decided, yet another stopping rule goes on
                 arm = fewest(belief.N, pending, rival.standing, DROPPED)
         elif options.sampling == APE or options.sampling == TOP_TWO:
-            if not ready(model.unstructured, belief.pulls, belief.tally):  # asked ahead of the first results
+            if not ready(
+                model.unstructured, belief.pulls, belief.tally
+            ):  # asked ahead of the first results
                 arm = fewest(belief.N, pending, rival.standing, DROPPED)
             elif options.sampling == APE:
                 arm = ape_arm(model, belief, front, pending, log_inverse)
