@@ -8,9 +8,10 @@ the noise as given,
 is chi-square with d (K' - r) degrees of freedom if the model is true, r the rank of those arms'
 features. Whatever regularisation the rules use, the test is made with least squares.
 
-The law is exact for results whose arms were chosen beforehand, looked at once. Where a rule
-chooses the arms and people look again and again, a true model is flagged at some time more
-often than LEVEL says: that is why LEVEL is small.
+The law is exact for results whose arms were chosen beforehand, looked at once. People look
+again and again, so that a true model is flagged at some time more often than LEVEL says: in
+0.2 to 0.3% of 9,000 simulated data sets, looked at after almost each of 1,000 results. That is
+why LEVEL is small.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from psips.coordinates import orthonormal
 from psips.engine import Engine
 from psips.problem import Problem
 
-LEVEL = 0.001  # p-value below which the model is said not to fit
+LEVEL = 1e-4  # p-value below which the model is said not to fit
 NAMED = 3  # arms named that deviate
 FIXED = 1e-9  # share of an arm's variance left by the fit below which it cannot deviate
 
@@ -61,7 +62,7 @@ class Fit:
 
     @property
     def rejected(self) -> bool:
-        """Whether the data contradict the model: p is below 0.001."""
+        """Whether the data contradict the model: p is below 0.0001."""
         return self.degrees > 0 and self.p_value < LEVEL
 
     @property

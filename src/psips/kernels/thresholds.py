@@ -31,7 +31,7 @@ class Calibration(NamedTuple):
     kappa: float  # of SHARP
     log_q: Floats  # (n + 1,) log q(t, delta) by |S_hat|, PROVEN only
     extent: float  # max ||a||^2, linear
-    bias: float  # sqrt(d L_M^2 / (2 lambda_min(Sigma) xi)), linear
+    bias: float  # sqrt(xi d L_M^2 / (2 lambda_min(Sigma))), linear
 
 
 @kernel

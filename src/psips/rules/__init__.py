@@ -272,7 +272,8 @@ class Rules:
             extent = float((model.A**2).sum(axis=1).max())
             if isinstance(problem.parameter_set, Ball):
                 smallest = float(np.linalg.eigvalsh(model.Sigma)[0])
-                bias = float(model.ball.max()) * math.sqrt(model.d / (2 * smallest * model.xi))
+                # As the lemma's proof has it; as printed, xi divides, which is less for xi > 1.
+                bias = float(model.ball.max()) * math.sqrt(model.d * model.xi / (2 * smallest))
         self._check_proof(problem)
         if self.calibration == "proven" and self.stopping == "posterior":
             sizes = range(model.n + 1)
