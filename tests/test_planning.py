@@ -123,6 +123,18 @@ def test_linear_guesses(tmp_path: Path) -> None:
     assert found.misfit == off.misfit
 
 
+def test_a_guess_with_an_intercept(tmp_path: Path) -> None:
+    theta = "[guess]\nweight = [1.0, -0.5]\nlength = [0.2, 0.8]\n"
+    file = read_problem_file(write(tmp_path, LINEAR + theta))
+    assert file.problem.intercept
+    found = plan(file, runs=3, deltas=())
+    assert found.complexity.t_star > 0
+    assert len(found.ties) == 3
+    offset = LINEAR + theta + "intercept = [7.0, 7.0]\n"
+    moved = plan(read_problem_file(write(tmp_path, offset)), runs=3, deltas=())
+    assert moved.complexity.t_star == pytest.approx(found.complexity.t_star, rel=2e-3)
+
+
 def test_a_study_ignores_the_guess(tmp_path: Path) -> None:
     made = Study.create(write(tmp_path, HEAD + GUESS), "sqlite://")
     assert "guess" not in made.events()[0].payload

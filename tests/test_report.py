@@ -155,7 +155,10 @@ def test_a_proof_holds_within_the_parameter_set() -> None:
 
 def test_a_linear_study_that_has_just_begun() -> None:
     problem = Problem(
-        objectives=["a", "b"], covariance=[1.0, 1.0], features=[[0.0], [1.0], [3.0]], arms="XYZ"
+        objectives=["a", "b"],
+        covariance=[1.0, 1.0],
+        features=[[0.0], [1.0], [3.0]],
+        arms=list("XYZ"),
     )
     made = Study.create(problem, "sqlite://", name="new", seed=1)
     made.tell([1.0, 2.0], arm="Y")
