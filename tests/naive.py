@@ -89,9 +89,9 @@ def beta_unstructured(K: int, d: int, t: float, delta: float, s: float = 2.0) ->
 def beta_linear(
     h: int, d: int, xi: float, L_A: float, L_M: float, smallest: float, t: float, delta: float
 ) -> float:
-    """Lemma concentration_threshold, second display."""
+    """Lemma concentration_threshold, second display, with the bias of its proof."""
     first = math.sqrt(math.log(1 / delta * (L_A**2 / (h * xi) * t + 1) ** (d * h / 2)))
-    return (first + math.sqrt(d * L_M**2 / (2 * smallest * xi))) ** 2
+    return (first + math.sqrt(xi * d * L_M**2 / (2 * smallest))) ** 2
 
 
 def r(log_delta: float, n: int) -> float:

@@ -86,7 +86,7 @@ def evidence_linear(
 ) -> float:
     """Evidence from the self-normalised bound, in formulas of linear algebra."""
     assert isinstance(problem.parameter_set, Ball)
-    xi, A, Z = problem.regularization, problem.features, problem.answer_features
+    xi, A, Z = problem.model.xi, problem.features, problem.answer_features
     assert A is not None
     assert Z is not None
     V = xi * np.eye(problem.h) + A.T @ np.diag(N) @ A

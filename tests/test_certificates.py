@@ -84,7 +84,7 @@ def knowing(problem: Problem, N: np.ndarray, theta: np.ndarray, delta: float = 0
     if not problem.unstructured:
         A = problem.features
         assert A is not None
-        V = problem.regularization * np.eye(problem.h) + A.T @ V @ A
+        V = problem.model.xi * np.eye(problem.h) + A.T @ V @ A
     session.engine.know(N, V @ theta)
     session.engine.judge()
     return session
@@ -161,6 +161,7 @@ def states(kind: str) -> Iterator[tuple[Problem, np.ndarray, np.ndarray]]:
                 features=features,
                 parameter_set=Ball(2.0),
                 regularization=0.5,
+                intercept=False,
             )
             theta = rng.normal(size=(3, d)) * 0.5
         else:
@@ -229,6 +230,7 @@ def test_a_long_list_of_arms_is_summed_up() -> None:
         features=rng.normal(size=(8, 6)),
         parameter_set=Ball(1.0),
         answers=(["Y", "Z"], rng.normal(size=(2, 6))),
+        intercept=False,
     )
     one = judged(problem, np.full(8, 10.0), rng.normal(size=(6, 1)) * 0.1)[0]
     total, most = sum(one.more.values()), max(one.more, key=lambda arm: one.more[arm])

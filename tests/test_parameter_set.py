@@ -25,7 +25,12 @@ def unit_arms() -> tuple[Problem, np.ndarray]:
     theta = rng.normal(size=(10, 1))
     theta /= 1.05 * np.linalg.norm(theta)
     problem = Problem(
-        objectives=["y"], covariance=[25.0], features=features, parameter_set=Ball(1.0)
+        objectives=["y"],
+        covariance=[25.0],
+        features=features,
+        intercept=False,
+        parameter_set=Ball(1.0),
+        regularization=1.0,
     )
     return problem, theta
 

@@ -108,18 +108,31 @@ def test_ranges(tmp_path: Path) -> None:
 
 
 def test_linear_guesses(tmp_path: Path) -> None:
+    plain = "intercept = false\n" + LINEAR
     theta = "[guess]\nweight = [1.0, -0.5]\nlength = [0.2, 0.8]\n"
-    by_theta = Expectation(read_problem_file(write(tmp_path, LINEAR + theta)))
+    by_theta = Expectation(read_problem_file(write(tmp_path, plain + theta)))
     assert by_theta.centre.theta.tolist() == [[1.0, -0.5], [0.2, 0.8]]
     assert by_theta.misfit == 0.0
     arms = "[guess]\nlight = [1.0, -0.5]\nlong = [0.2, 0.8]\nboth = [0.84, 0.21]\n"
-    by_arms = Expectation(read_problem_file(write(tmp_path, LINEAR + arms)))
+    by_arms = Expectation(read_problem_file(write(tmp_path, plain + arms)))
     np.testing.assert_allclose(by_arms.centre.theta, by_theta.centre.theta, atol=1e-12)
     assert by_arms.misfit < 1e-9
-    off = Expectation(read_problem_file(write(tmp_path, LINEAR + arms.replace("0.84", "1.84"))))
+    off = Expectation(read_problem_file(write(tmp_path, plain + arms.replace("0.84", "1.84"))))
     assert off.misfit > 0.1
     found = plan(off.file, runs=3, deltas=())
     assert found.misfit == off.misfit
+
+
+def test_a_guess_with_an_intercept(tmp_path: Path) -> None:
+    theta = "[guess]\nweight = [1.0, -0.5]\nlength = [0.2, 0.8]\n"
+    file = read_problem_file(write(tmp_path, LINEAR + theta))
+    assert file.problem.intercept
+    found = plan(file, runs=3, deltas=())
+    assert found.complexity.t_star > 0
+    assert len(found.ties) == 3
+    offset = LINEAR + theta + "intercept = [7.0, 7.0]\n"
+    moved = plan(read_problem_file(write(tmp_path, offset)), runs=3, deltas=())
+    assert moved.complexity.t_star == pytest.approx(found.complexity.t_star, rel=2e-3)
 
 
 def test_a_study_ignores_the_guess(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_model_of_an_unstructured_problem() -> None:
 
 
 def test_model_of_a_linear_problem() -> None:
-    problem = linear(regularization=0.5)
+    problem = linear(regularization=0.5, intercept=False)
     model = problem.model
     assert model.A.tolist() == model.Z.tolist() == FRAME.to_numpy().tolist()
     assert model.xi == 0.5
@@ -79,7 +79,7 @@ def test_arrays_of_the_model_have_one_layout(problem: Problem) -> None:
     # Else numba compiles every kernel again for read-only or strided arrays.
     for field in problem.model:
         if isinstance(field, np.ndarray):
-            assert field.dtype == np.float64
+            assert field.dtype == (np.int64 if field is problem.model.first else np.float64)
             assert field.flags.c_contiguous
             assert field.flags.writeable
 
@@ -141,25 +141,27 @@ def test_columns_of_answers_follow_those_of_the_arms() -> None:
     problem = linear(answers=answers)
     assert problem.transductive
     assert problem.answers == ("p", "q")
-    assert problem.feature_names == ("u", "v")
+    assert problem.feature_names == ("u", "v", "intercept")
     assert problem.answer_features is not None
-    assert problem.answer_features.tolist() == [[3.0, 1.0], [4.0, 2.0]]
+    assert problem.answer_features.tolist() == [[3.0, 1.0, 1.0], [4.0, 2.0, 1.0]]
 
 
 def test_one_arm_is_enough_for_two_answers_on_its_line() -> None:
-    problem = linear(features=[[2.0]], answers=(["p", "q"], [[1.0], [3.0]]))
+    problem = linear(features=[[2.0]], answers=(["p", "q"], [[1.0], [3.0]]), intercept=False)
     assert (problem.K, problem.n) == (1, 2)
 
 
 def test_equal_answers_are_one_with_several_names() -> None:
     rows = [[0.3, 1.0], [1.0, 1.0], [0.1 + 0.2, 1.0], [1.0, 1.0], [0.0, 2.0]]
-    problem = linear(features=rows, arms=list("abcde"))
+    problem = linear(features=rows, arms=list("abcde"), intercept=False)
     assert problem.K == 5
     assert problem.answers == ("a", "b", "e")
     assert problem.aliases == {"a": ("a", "c"), "b": ("b", "d"), "e": ("e",)}
     assert [problem.answer_index(name) for name in "abcde"] == [0, 1, 0, 1, 2]
     assert [problem.arm_index(name) for name in "abcde"] == [0, 1, 2, 3, 4]
-    assert problem.model.Z.tolist() == [rows[0], rows[1], rows[4]]
+    assert problem.answer_features is not None
+    assert problem.answer_features.tolist() == [rows[0], rows[1], rows[4]]
+    assert problem.model.Z.tolist() == problem.model.A[[0, 1, 4]].tolist()
 
 
 @given(st.lists(st.lists(st.integers(0, 2), min_size=2, max_size=2), min_size=1, max_size=12))
@@ -172,7 +174,8 @@ def test_merge_rows_against_a_naive_twin(rows: list[list[int]]) -> None:
 
 def test_arms_that_do_not_span_everything_but_span_the_answers() -> None:
     A = np.array([[1.0, 1.0, 0.0], [1.0, -1.0, 0.0], [0.5, 0.5, 0.0]])
-    model = linear(features=A).model
+    model = linear(features=A, intercept=False).model
+    assert model.A.shape == (3, 2)  # of rank two
     assert model.explore.sum() == pytest.approx(1.0)
     assert model.explore[2] == pytest.approx(0.0, abs=1e-3)
 

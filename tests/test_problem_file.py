@@ -67,9 +67,10 @@ def test_documented_linear_example(documented: Path) -> None:
     assert problem.name == "designs"
     assert problem.arms == ("light", "long", "both")
     assert problem.answers == ("first", "second", "third")
-    assert problem.feature_names == ("weight", "length")
-    assert problem.parameter_set == Ball(3.0)
-    assert np.allclose(instance.means, [[0.6, 0.15], [0.92, -0.37], [0.28, 0.22]])
+    assert problem.feature_names == ("weight", "length", "intercept")
+    assert instance.theta.tolist() == [[1.0, -0.5], [0.2, 0.8], [2.0, 3.0]]
+    assert problem.parameter_set == Ball(4.0)
+    assert np.allclose(instance.means, [[2.6, 3.15], [2.92, 2.63], [2.28, 3.22]])
 
 
 def test_documented_guess(documented: Path) -> None:
@@ -108,7 +109,7 @@ def test_truth_as_a_table(tmp_path: Path) -> None:
 
 
 def test_columns_of_answers_are_matched_by_name(tmp_path: Path) -> None:
-    toml = LINEAR + 'answers = "z.csv"'
+    toml = LINEAR + 'intercept = false\nanswers = "z.csv"'
     file = read(tmp_path, toml, arms=ARMS, z="z,v,u\np,1,2\nq,3,4\n")
     assert file.problem.answer_features is not None
     assert file.problem.answer_features.tolist() == [[2.0, 1.0], [4.0, 3.0]]

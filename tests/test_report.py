@@ -153,6 +153,25 @@ def test_a_proof_holds_within_the_parameter_set() -> None:
     assert Page(report(made, at)).text.count(within) == 2  # of the stop, and of verdicts
 
 
+def test_a_linear_study_that_has_just_begun() -> None:
+    problem = Problem(
+        objectives=["a", "b"],
+        covariance=[1.0, 1.0],
+        features=[[0.0], [1.0], [3.0]],
+        arms=list("XYZ"),
+    )
+    made = Study.create(problem, "sqlite://", name="new", seed=1)
+    made.tell([1.0, 2.0], arm="Y")
+    text = Page(report(made, at)).text
+    assert "the arms measured do not span the features yet, so there is no candidate" in text
+    assert "no estimate yet" in text
+    assert "not measured" in text
+    assert "none: least squares" in text
+    assert "The linear model has not been tested" in text
+    made.tell([1.0, 2.0], arm="Z")
+    assert "do not span" not in Page(report(made, at)).text
+
+
 def test_command(
     study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:

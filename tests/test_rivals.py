@@ -141,6 +141,8 @@ def test_track_and_stop_climbs_the_gradient() -> None:
             if session.candidate_set:
                 w = np.exp(logs) / np.exp(logs).sum()
                 theta = one.problem.outward(engine.belief.theta)
+                if not one.problem.unstructured:
+                    theta = one.problem.coordinates.basis @ theta
                 gains = np.array(list(best_response(one.problem, theta, w).gains.values()))
                 t += 1
                 logs, steepest = slow.ascent_step(logs, steepest, gains, t)

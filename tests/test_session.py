@@ -29,13 +29,14 @@ def tea() -> Problem:
     )
 
 
-def linear() -> Problem:
+def linear(**more: Any) -> Problem:
     return Problem(
         objectives={"speed": "max", "weight": "min"},
         covariance=[[1.0, 0.3], [0.3, 0.5]],
         arms=["a", "b", "c"],
         features=[[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]],
         answers=(["p", "q", "r", "also p"], [[0.5, 0.5], [0.9, 0.1], [0.2, 0.8], [0.5, 0.5]]),
+        **more,
     )
 
 
@@ -141,7 +142,7 @@ def test_telling_after_the_stop_is_judged_anew() -> None:
 
 
 def test_linear_status_is_the_posterior() -> None:
-    problem = linear()
+    problem = linear(regularization=1.0, intercept=False)
     session = Session(problem, rng=2)
     rng = np.random.default_rng(3)
     theta = rng.normal(size=(2, 2))
@@ -465,7 +466,7 @@ def test_snapshot_keeps_a_parameter_set() -> None:
     [
         (
             {"format": 99},
-            "the snapshot has format 99, but this version of psips reads format 3",
+            "the snapshot has format 99, but this version of psips reads format 4",
         ),
         ({"format": None}, "the snapshot has format None"),
         ({"engine": {}}, "the snapshot is damaged"),

@@ -124,6 +124,26 @@ def test_refused_where_there_is_no_proof(rules: Rules) -> None:
         rules.options(linear(None))
 
 
+@pytest.mark.parametrize("xi", [0.01, 1.0, 100.0])
+def test_the_proven_threshold_covers_the_shrinkage(xi: float) -> None:
+    """Without noise the estimate is off by what the regularisation does."""
+    problem = Problem(
+        objectives=["a", "b"],
+        covariance=[0.5, 2.0],
+        features=np.eye(2),
+        parameter_set=Ball(3.0),
+        regularization=xi,
+    )
+    bias = Rules(stopping="glr", calibration="proven").options(problem).calibration.bias
+    A, theta = np.array([1.0, 0.0]), np.array([[0.0, 0.0], [3.0, 3.0]])
+    for pulls in (1, 100):
+        V = xi * np.eye(2) + pulls * np.outer(A, A)
+        off = theta - np.linalg.solve(V, pulls * np.outer(A, A) @ theta)
+        distance = np.einsum("ic,ij,jc,c->", off, V, off, [1 / 0.5, 1 / 2.0])
+        assert distance / 2 <= bias**2 * (1 + 1e-12)
+        assert distance / 2 >= 0.5 * bias**2
+
+
 def test_a_refusal_names_the_rules_that_have_a_proof() -> None:
     with pytest.raises(InputError, match="choose stopping='certified' or 'glr', which have"):
         Rules(calibration="proven").options(linear(Ball(1.0)))

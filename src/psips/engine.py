@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from psips.kernels.belief import Belief, empty_belief, learn
+from psips.kernels.belief import SPANNED, Belief, empty_belief, learn, refit
 from psips.kernels.cover import Cover, empty_cover
 from psips.kernels.draws import LITERAL, Draw, empty_draw
 from psips.kernels.front import MEMBERS, RECORDS, Front, empty_front
@@ -78,12 +78,18 @@ class Engine:
         self._nowhere = nowhere(model)
         self._rivals = entry_of_rivals(options)
         if prior is not None:
-            self.know(np.zeros(model.K), np.zeros((model.h, model.d)))
+            nothing = np.zeros((model.K, model.d))
+            self.know(np.zeros(model.K), np.zeros((model.h, model.d)), nothing)
         self.judge()
 
-    def know(self, pulls: Floats, B: Floats) -> None:
-        """Set what is known to results summed up: ``pulls`` (K,), ``B`` = sum of a x^T."""
+    def know(self, pulls: Floats, B: Floats, sums: Floats | None = None) -> None:
+        """Set what is known to results summed up: ``pulls`` (K,), ``B`` = sum of a x^T.
+
+        ``sums`` (K, d) are those of each arm; NaN in a linear problem if they are left out.
+        """
         N0, B0 = self._imagined()
+        if not self.model.unstructured:
+            self.belief.sums[:] = np.nan if sums is None else sums
         _settle(self.model, self.belief, pulls, pulls + N0, B + B0)
 
     def without_prior(self) -> Engine:
@@ -91,7 +97,7 @@ class Engine:
         if self.prior is None:
             return self
         alone = Engine(self.model, self.options._replace(stopping=NEVER), self.key)
-        alone.know(self.belief.pulls, self.belief.B - self._imagined()[1])
+        alone.know(self.belief.pulls, self.belief.B - self._imagined()[1], self.belief.sums)
         alone.judge()
         return alone
 
@@ -177,10 +183,17 @@ class Engine:
 
     @property
     def candidate(self) -> list[int]:
-        """Answers in S_hat; empty while an arm of an unstructured problem is unpulled."""
-        if self.model.unstructured and not (self.belief.pulls > 0).all():
+        """Answers in S_hat; empty while the arms with results do not suffice to judge."""
+        if not self.ready:
             return []
         return [int(a) for a in self.front.members[: self.front.size[MEMBERS]]]
+
+    @property
+    def ready(self) -> bool:
+        """Whether results suffice to judge, see `psips.kernels.belief.ready`."""
+        if self.model.unstructured:
+            return bool((self.belief.pulls > 0).all())
+        return bool(self.belief.tally[SPANNED] == 1)
 
     @property
     def proposals(self) -> Floats:
@@ -245,8 +258,7 @@ def _settle(model: Model, belief: Belief, pulls: Floats, N: Floats, B: Floats) -
         belief.theta[:] = B / np.where(N > 0, N, 1.0)[:, None]
     else:
         belief.V[:] = model.xi * np.eye(model.h) + model.A.T @ (N[:, None] * model.A)
-        belief.F[:] = np.linalg.inv(np.linalg.cholesky(belief.V)).T  # F F^T = V^-1
-        belief.theta[:] = belief.F @ (belief.F.T @ B)
+        refit(model, belief)
 
 
 _RECORD_FIELDS = ("shape", "terms", "y", "gap", "L", "b", "r", "mass")

@@ -96,7 +96,8 @@ class GaussianEnvironment(Environment):
     ----------
     problem : Problem
     theta : (h, d) array or DataFrame
-        One row per feature, or per arm if the problem is unstructured.
+        One row per feature, or per arm if the problem is unstructured. The row of an intercept
+        may be left out: it is 0 then.
 
     Examples
     --------
@@ -232,7 +233,10 @@ def _read_truth(
     problem: Problem, what: str, given: Any, kind: str, rows: tuple[str, ...]
 ) -> Floats:
     """Read one row of finite numbers per arm or feature, matched by name in a DataFrame."""
+    of_theta = kind == "feature"
     if is_frame(given):
+        if of_theta and problem.intercept and len(given) == len(rows) - 1:
+            rows = rows[:-1]
         index = [str(name) for name in given.index]
         columns = [str(name) for name in given.columns]
         check_keys(f"{kind} in {what}", index, rows)
@@ -252,6 +256,8 @@ def _read_truth(
         truth = np.array(given, dtype=np.float64, order="C")
     except (TypeError, ValueError):
         raise InputError(f"{what} must be numbers in a rectangular array") from None
+    if of_theta:
+        truth, rows = problem.complete(truth), problem.feature_names
     if truth.shape != (len(rows), problem.d):
         raise InputError(
             f"{what} must have one row per {kind} and one column per objective, shape "

@@ -229,18 +229,19 @@ class _Game:
         self.mu = np.ascontiguousarray(problem.inward(self.truth.means))
         self.inside = pareto_mask(self.mu)
         self.basis = self.A = self.Z = np.zeros((0, 0))
-        model = problem.model
-        if not model.unstructured:
+        A, Z = problem.features, problem.answer_features
+        if A is not None and Z is not None:
+            explore = problem.model.explore
             # In these coordinates the exploration design has V = I: neither the units of the
             # features nor directions in which no arm points can spoil the factors of V_w.
-            unit = np.abs(model.A).max(axis=0)
+            unit = np.abs(A).max(axis=0)
             unit[unit == 0] = 1.0
-            rows = np.sqrt(model.explore)[:, None] * model.A / unit
+            rows = np.sqrt(explore)[:, None] * A / unit
             _, size, axes = np.linalg.svd(rows, full_matrices=False)
             spanned = size > RANK * size[0]
             self.basis = (axes[spanned] / size[spanned, None] / unit).T
-            self.A = model.A @ self.basis
-            self.Z = model.Z @ self.basis
+            self.A = A @ self.basis
+            self.Z = Z @ self.basis
 
     def answer(self, w: Floats) -> tuple[Any, ...]:
         """Return F(w); (z, m); x_k, c_k and y_k; lambda - theta as kernels see it; gains."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from psips.engine import Engine
 from psips.errors import InputError
+from psips.kernels.belief import spans
 from psips.kernels.model import Floats, Ints
 from psips.kernels.round import EVIDENCE, LOG_BUDGET, THRESHOLD
 from psips.problem import Problem
@@ -42,10 +43,18 @@ class History(NamedTuple):
     @property
     def known(self) -> int:
         """Number of results from which on there are estimates; 0 if there are none."""
-        if not self.problem.unstructured:
-            return min(1, len(self.arms))
+        model = self.problem.model
         places, first = np.unique(self.arms, return_index=True)
-        return int(first.max()) + 1 if len(places) == self.problem.K else 0
+        if model.unstructured:
+            return int(first.max()) + 1 if len(places) == model.K else 0
+        if not len(model.first):
+            return min(1, len(self.arms))
+        pulls = np.zeros(model.K)
+        for place in np.sort(first):
+            pulls[self.arms[place]] = 1.0
+            if spans(model.frame, pulls):
+                return int(place) + 1
+        return 0
 
 
 class Evidence(NamedTuple):
@@ -140,17 +149,14 @@ def _replay(history: History, looks: Ints) -> Iterator[Engine]:
     rules = replace(known, sampling="uniform", stopping=stopping, draws="first-hit", eta=1.0)
     options = rules.options(problem)
     x = problem.inward(history.values)
-    N, B = np.zeros(model.K), np.zeros((model.h, model.d))
+    N, sums = np.zeros(model.K), np.zeros((model.K, model.d))
     done = 0
     for look in looks.tolist():
         arms, rows = history.arms[done:look], x[done:look]
         N += np.bincount(arms, minlength=model.K)
-        if model.unstructured:
-            np.add.at(B, arms, rows)
-        else:
-            B += model.A[arms].T @ rows
+        np.add.at(sums, arms, rows)
         done = look
         engine = Engine(model, options, history.key, problem.prior_arrays)
-        engine.know(N, B)
+        engine.know(N, sums if model.unstructured else model.A.T @ sums, sums)
         engine.judge()
         yield engine

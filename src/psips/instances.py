@@ -40,7 +40,8 @@ class Instance:
     name : str
     problem : Problem
     theta : (h, d) array
-        Regression matrix; the means of the arms if the problem is unstructured.
+        Regression matrix; the means of the arms if the problem is unstructured. The row of an
+        intercept, the last, may be left out: it is 0 then.
     noise : "gaussian" or "bernoulli"
         How a measurement scatters around its mean.
     results : Results, optional
@@ -64,7 +65,7 @@ class Instance:
 
     def __post_init__(self) -> None:
         h, d = self.problem.h, self.problem.d
-        theta = np.array(self.theta, dtype=np.float64)
+        theta = self.problem.complete(np.array(self.theta, dtype=np.float64))
         if theta.shape != (h, d):
             rows = "arm" if self.problem.unstructured else "feature"
             raise InputError(
@@ -314,4 +315,5 @@ def _noc_problem(name: str, arms: Table, answers: Table | None = None) -> Proble
         answers=answers,
         objectives={"energy": "min", "runtime": "min"},
         covariance=[0.5, 0.5],
+        intercept=False,  # as in the paper
     )

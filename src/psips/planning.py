@@ -327,7 +327,9 @@ def _t_star(truth: Instance, answers: set[int]) -> float:
     if problem.answer_features is None:
         data["arms"] = [problem.arms[a] for a in kept]
         return _finite_t_star(Problem.from_dict(data), truth.theta[kept])
-    data["answers"] = [[problem.answers[a], problem.answer_features[a].tolist()] for a in kept]
+    given = len(data["feature_names"])  # without the intercept
+    rows = problem.answer_features[kept, :given].tolist()
+    data["answers"] = [[problem.answers[a], row] for a, row in zip(kept, rows, strict=True)]
     return _finite_t_star(Problem.from_dict(data), truth.theta)
 
 

@@ -12,19 +12,23 @@ import numpy.typing as npt
 
 from psips.checks import (
     Table,
-    check_span,
     fit,
     frozen,
-    merge_rows,
-    read_answers,
     read_arms,
     read_covariance,
     read_directions,
     read_names,
     read_positive,
-    read_table,
+)
+from psips.coordinates import (
+    Coordinates,
+    orthonormal,
+    reexpress,
+    scaled,
+    spanning_arms,
 )
 from psips.errors import InputError, check_keys, unknown
+from psips.features import read_design
 from psips.kernels.model import BALL, BOX, EVERYTHING, Floats, Model
 from psips.parameters import Ball, Box, Prior, read_prior
 
@@ -48,14 +52,22 @@ class Problem:
         Without features the arms are unrelated (unstructured).
     answers : DataFrame or pair (names, array), optional
         What the question is about, if not the arms themselves (transductive).
+    intercept : bool, optional
+        Whether a constant is fitted besides the features: a feature ``"intercept"`` that is 1
+        everywhere, with a row of theta of its own, the last. If left out, it is unless the
+        features span a constant already.
     parameter_set : Ball or Box, optional
         What is known of theta beforehand. The learner looks for alternatives inside, and
         the proofs for linear problems need a Ball; the stopping rules and the posterior
-        probabilities do not count on it.
+        probabilities do not count on it. It is about all of theta, the intercept included.
     prior : Prior, optional
         What is believed of the arms' means, for the stopping rule ``bayes``.
-    regularization : float
-        ``xi`` of ``V = xi I + sum a a^T``; used only with features.
+    regularization : float, optional
+        ``xi`` of ``V = xi I + sum a a^T``; used only with features. It is a prior around 0 in
+        the units of the features, worth its number of results. If left out, estimates are
+        least squares, nothing depends on units, and the arms that are pulled first span the
+        features. With a Ball it is then the variance of the noise over the squared radius
+        (the mean over the objectives).
     name : str
         For titles and reports.
 
@@ -90,11 +102,12 @@ class Problem:
     features: Floats | None  # (K, h); None if unstructured
     answer_features: Floats | None  # (n, h); None if unstructured
     feature_names: tuple[str, ...]  # h of them; empty if unstructured
+    intercept: bool  # the last feature is one that was added
     unstructured: bool
     transductive: bool  # the answers are not the arms
     parameter_set: Ball | Box | None
     prior: Prior | None  # one row of means and one number of pulls per arm
-    regularization: float
+    regularization: float | None  # None: least squares
 
     def __init__(
         self,
@@ -104,9 +117,10 @@ class Problem:
         arms: Iterable[object] | int | None = None,
         features: object = None,
         answers: object = None,
+        intercept: bool | None = None,
         parameter_set: Ball | Box | None = None,
         prior: Prior | None = None,
-        regularization: float = 1.0,
+        regularization: float | None = None,
         name: str = "",
     ) -> None:
         put = self.__dict__.__setitem__  # a frozen dataclass is filled here and only here
@@ -117,35 +131,30 @@ class Problem:
         put("directions", read_directions(self.objectives, objectives))
         put("signs", frozen(np.where(np.array(self.directions) == "max", 1.0, -1.0)))
         put("covariance", frozen(read_covariance(self.objectives, covariance)))
-        put("regularization", read_positive("regularization", regularization))
+        if regularization is not None:
+            regularization = read_positive("regularization", regularization)
+        put("regularization", regularization)
+        if intercept not in (None, True, False):
+            raise InputError(f"intercept must be True, False or left out, got {intercept!r}")
         put("unstructured", features is None)
         put("transductive", answers is not None)
         if features is None:
             if answers is not None:
                 raise InputError("answers were given without features of the arms: give both")
+            if intercept:
+                raise InputError("an intercept belongs to features: give them, or leave it out")
             put("arms", read_arms(arms))
             put("answers", self.arms)
             put("aliases", {arm: (arm,) for arm in self.arms})
             put("features", None)
             put("answer_features", None)
             put("feature_names", ())
+            put("intercept", False)
         else:
-            pulled = read_table("arm", features, arms)
-            asked = pulled
-            if answers is not None:
-                asked = read_answers(answers, pulled)
-                check_span(pulled.rows, asked.rows)
-            kept, group = merge_rows(asked.rows)
-            names: list[list[str]] = [[] for _ in kept]
-            for answer, which in zip(asked.names, group, strict=True):
-                names[which].append(answer)
-            numbered = tuple(f"feature {c + 1}" for c in range(pulled.rows.shape[1]))
-            put("arms", pulled.names)
-            put("answers", tuple(same[0] for same in names))
-            put("aliases", {same[0]: tuple(same) for same in names})
-            put("features", frozen(pulled.rows))
-            put("answer_features", frozen(asked.rows[kept]))
-            put("feature_names", pulled.columns or numbered)
+            for field, value in (
+                read_design(features, arms, answers, intercept)._asdict().items()
+            ):
+                put(field, frozen(value) if isinstance(value, np.ndarray) else value)
         kind, few = ("answer", self.n) if self.transductive else ("arm", self.K)
         if few < 2:
             raise InputError(f"a problem needs at least two {kind}s, got {few}")
@@ -154,6 +163,14 @@ class Problem:
         put("parameter_set", parameter_set)
         self._theta_limits()  # complains about a set that does not fit
         put("prior", None if prior is None else read_prior(self.arms, self.objectives, prior))
+        if isinstance(parameter_set, Box) and self.features is not None:
+            rank = orthonormal(self.features).A.shape[1]
+            if regularization is None and rank < self.h:
+                raise InputError(
+                    f"the {self.h} features of the arms have rank {rank}, so that results do "
+                    f"not tell every entry of theta, which a Box is about: leave out features "
+                    f"that depend on others, or give a regularization"
+                )
 
     @property
     def K(self) -> int:  # noqa: N802
@@ -172,7 +189,7 @@ class Problem:
 
     @property
     def h(self) -> int:
-        """Number of rows of theta: features, or arms if unstructured."""
+        """Number of rows of theta: features, the intercept among them; arms if unstructured."""
         return self.K if self.features is None else int(self.features.shape[1])
 
     @cached_property
@@ -213,33 +230,71 @@ class Problem:
         diagonal = not np.any(Sigma - np.diag(np.diag(Sigma)))
         P = np.diag(1.0 / np.diag(Sigma)) if diagonal else np.linalg.inv(Sigma)
         kind, ball, low, high = self._theta_limits()
-        if self.features is None or self.answer_features is None:
-            A = Z = np.zeros((0, 0))
-            explore = np.full(self.K, 1.0 / self.K)
-        else:
+        A, Z, basis = self.coordinates
+        explore, frame = np.full(self.K, 1.0 / self.K), np.zeros((0, 0))
+        first = np.zeros(0, np.int64)
+        if self.features is not None:
             from psips.kernels.design import g_optimal  # compiled code: import where it is used
 
-            A, Z = self.features.copy(), self.answer_features.copy()
             explore = g_optimal(A)
+            if self.regularization is None:
+                frame = orthonormal(self.features).A
+                first = spanning_arms(frame)
+        if kind == BOX and not self.unstructured:
+            units = np.diag(basis)[:, None]
+            low, high = low / units, high / units
         return Model(
             unstructured=self.unstructured,
             diagonal=diagonal,
             K=self.K,
             n=self.n,
-            h=self.h,
+            h=self.K if self.unstructured else A.shape[1],
             d=self.d,
             A=A,
             Z=Z,
             Sigma=Sigma,
             L=np.ascontiguousarray(np.linalg.cholesky(Sigma)),
             P=np.ascontiguousarray((P + P.T) / 2),
-            xi=0.0 if self.unstructured else self.regularization,
+            xi=self._xi(Sigma, kind, ball),
             kind=kind,
             ball=ball,
             low=low,
             high=high,
             explore=explore,
+            frame=frame,
+            first=first,
         )
+
+    @cached_property
+    def coordinates(self) -> Coordinates:
+        """The features as the kernels read them, see `psips.coordinates`."""
+        A, Z = self.features, self.answer_features
+        if A is None or Z is None:
+            nothing = np.zeros((0, 0))
+            return Coordinates(nothing, nothing, nothing)
+        if self.regularization is not None or isinstance(self.parameter_set, Ball):
+            return Coordinates(A.copy(), Z.copy(), np.eye(self.h))
+        if self.parameter_set is not None:
+            return scaled(A, Z)
+        found = orthonormal(A)
+        if self.transductive:
+            return found._replace(Z=reexpress(Z, found))
+        places = [self.arm_index(answer) for answer in self.answers]
+        return found._replace(Z=np.ascontiguousarray(found.A[places]))
+
+    def _xi(self, Sigma: Floats, kind: int, ball: Floats) -> float:
+        """Return the regularisation of the kernels."""
+        if self.unstructured:
+            return 0.0
+        if self.regularization is not None:
+            return self.regularization
+        return float(np.mean(np.diag(Sigma) / ball**2)) if kind == BALL else 0.0
+
+    def complete(self, theta: Floats) -> Floats:
+        """Add the row of an intercept, 0, to a truth (..., d) that has none."""
+        if self.intercept and theta.ndim == 2 and len(theta) == self.h - 1:
+            return np.vstack([theta, np.zeros((1, theta.shape[1]))])
+        return theta
 
     @property
     def prior_arrays(self) -> tuple[Floats, Floats] | None:
@@ -293,8 +348,11 @@ class Problem:
         """Plain lists, strings and numbers; `from_dict` gives back the same problem exactly."""
         theta = self.parameter_set
         answers = None
+        given = self.h - self.intercept  # features
         if self.transductive and self.answer_features is not None:
-            rows = dict(zip(self.answers, self.answer_features.tolist(), strict=True))
+            rows = dict(
+                zip(self.answers, self.answer_features[:, :given].tolist(), strict=True)
+            )
             answers = [[name, rows[a]] for a in self.answers for name in self.aliases[a]]
         return {
             "name": self.name,
@@ -302,18 +360,19 @@ class Problem:
             "directions": list(self.directions),
             "covariance": self.covariance.tolist(),
             "arms": list(self.arms),
-            "feature_names": list(self.feature_names),
-            "features": None if self.features is None else self.features.tolist(),
+            "feature_names": list(self.feature_names[:given]),
+            "features": None if self.features is None else self.features[:, :given].tolist(),
             "answers": answers,
             "ball": theta.radius if isinstance(theta, Ball) else None,
             "box": [theta.low, theta.high] if isinstance(theta, Box) else None,
             "regularization": self.regularization,
+            **({} if self.unstructured else {"intercept": self.intercept}),
             **({} if self.prior is None else {"prior": asdict(self.prior)}),
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Problem:
-        """Rebuild what `to_dict` wrote.
+        """Rebuild what `to_dict` wrote; without the key ``intercept`` there is none.
 
         Examples
         --------
@@ -324,7 +383,7 @@ class Problem:
         """
         known = ["name", "objectives", "directions", "covariance", "arms", "feature_names"]
         known += ["features", "answers", "ball", "box", "regularization"]
-        check_keys("key of a problem", data, [*known, "prior"])
+        check_keys("key of a problem", data, [*known, "intercept", "prior"])
         missing = [key for key in known if key not in data]
         if missing:
             raise InputError(f"the problem lacks the key {missing[0]!r}: was it cut short?")
@@ -338,6 +397,7 @@ class Problem:
             arms=data["arms"],
             features=features,
             answers=None if answers is None else tuple(zip(*answers, strict=True)),
+            intercept=data.get("intercept", False),
             parameter_set=Ball(ball) if ball is not None else Box(*box) if box else None,
             prior=Prior(**data["prior"]) if data.get("prior") else None,
             regularization=data["regularization"],

@@ -22,7 +22,7 @@ from psips.problem import Problem
 
 KEYS = (
     *("name", "objectives", "covariance", "arms", "answers", "parameter_set"),
-    *("prior", "regularization", "noise", "truth", "theta", "results", "guess"),
+    *("prior", "regularization", "intercept", "noise", "truth", "theta", "results", "guess"),
     *("delta", "seed", "rules"),
 )
 OBJECTIVE_KEYS = ("name", "direction", "variance")
@@ -142,7 +142,8 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
         answers=None if answers is None else read_csv(answers),
         parameter_set=_parameter_set(data),
         prior=_prior(path, data),
-        regularization=data.get("regularization", 1.0),
+        regularization=data.get("regularization"),
+        intercept=data.get("intercept"),
     )
     results = _results(path, data, problem)
     theta = _theta(path, data, problem)
@@ -295,7 +296,9 @@ def _by_row(path: Path, data: Mapping[str, Any], key: str) -> dict[str, Any]:
 def _cells_by_row(
     named: dict[str, Any], key: str, rows: tuple[str, ...], problem: Problem
 ) -> list[list[Any]]:
-    """Return the d cells of each row, in the problem's order."""
+    """Return the d cells of each row, in the problem's order; of an intercept left out 0."""
+    if problem.intercept and rows == problem.feature_names:
+        named = {rows[-1]: [0.0] * problem.d, **named}
     _exactly(f"row of {key!r}", named, rows)
     found = [named[name] for name in rows]
     for i, values in enumerate(found):

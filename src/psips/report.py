@@ -128,10 +128,15 @@ def _answer(state: State, known: Status) -> str:
     count = f"{known.results:,} result{'' if known.results == 1 else 's'}"
     closed = " The study is closed." if state.closed else ""
     if known.stopped:
-        text = f"Stopped after {count}. Pareto-optimal: {found}."
-        return f'<p class="answer">{text}{closed}</p>'
+        rejected = known.fit is not None and known.fit.rejected
+        caveat = "" if known.fit is None else escape(known.fit.caveat)
+        text = f"Stopped after {count}. Pareto-optimal: {found}{caveat}."
+        return f'<p class="answer{" warning" if rejected else ""}">{text}{closed}</p>'
     if not found:
-        text = f"Open after {count}: not every arm has been measured, so there is no candidate."
+        why = "not every arm has been measured"
+        if not state.problem.unstructured:
+            why = "the arms measured do not span the features yet"
+        text = f"Open after {count}: {why}, so there is no candidate."
     else:
         share = known.evidence["fraction"] or 0.0
         text = (
@@ -190,7 +195,8 @@ def _design(state: State) -> str:
         )
     if not problem.unstructured:
         facts.append(["model", f"linear in {problem.h} features (see the end)"])
-        facts.append(["regularisation", f"{problem.regularization:g}"])
+        xi = problem.model.xi
+        facts.append(["regularisation", f"{xi:.6g}" if xi else "none: least squares"])
     facts.append([f"{problem.K} arms", ", ".join(problem.arms)])
     if problem.transductive:
         facts.append([f"{problem.n} answers", ", ".join(problem.answers)])
@@ -220,13 +226,24 @@ def _measured(state: State, known: Status, at: str) -> str:
     head = ["arm", "results", "pending", *problem.objectives]
     rows = []
     for arm, row in known.arms.iterrows():
-        cells = [_estimate(row[f"{o} estimate"], row[f"{o} se"]) for o in problem.objectives]
+        none = "no estimate yet" if row["pulls"] else "not measured"
+        cells = [
+            _estimate(row[f"{o} estimate"], row[f"{o} se"], none) for o in problem.objectives
+        ]
         rows.append([arm, f"{row['pulls']:,.0f}", f"{row['pending']:,.0f}", *cells])
     return (
         f"<h2>What was measured</h2>\n<p>{text}</p>\n{_table(head, rows, right=1)}"
         '<p class="small">Estimates of the means ± standard errors; pending: asked for, not '
-        "yet told.</p>"
+        f"yet told.</p>{_fit(known)}"
     )
+
+
+def _fit(known: Status) -> str:
+    if known.fit is None:
+        return ""
+    text = str(known.fit)
+    text = escape(text[0].upper() + text[1:])
+    return f'<p class="answer warning">{text}.</p>' if known.fit.rejected else f"<p>{text}.</p>"
 
 
 def _front(study: Study, known: Status) -> str:
@@ -399,9 +416,9 @@ def _svg(figure: Figure) -> str:
     return drawn[drawn.index("<svg") :]
 
 
-def _estimate(mean: float, se: float) -> str:
+def _estimate(mean: float, se: float, none: str) -> str:
     if np.isnan(mean):
-        return "not measured"
+        return none
     digits = 3 if se == 0 else int(np.clip(1 - np.floor(np.log10(se)), 0, 8))
     return f"{mean:.{digits}f} ± {se:.{digits}f}"
 

@@ -18,7 +18,7 @@ from psips.rules import Rules
 from psips.seeds import Seed, draw_key
 from psips.status import Status, status_of
 
-FORMAT = 3  # of snapshots
+FORMAT = 4  # of snapshots
 _ABSENT = object()
 
 
@@ -134,7 +134,11 @@ class Session:
 
     @property
     def candidate_set(self) -> tuple[str, ...]:
-        """Pareto set of the estimates; empty while an arm without features is unmeasured."""
+        """Pareto set of the estimates.
+
+        Empty while an arm without features is unmeasured; with features, while the arms
+        measured do not span them.
+        """
         return tuple(self.problem.answers[a] for a in self.engine.candidate)
 
     @property

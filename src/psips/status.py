@@ -22,6 +22,7 @@ from psips.kernels.round import (
     NEVER,
     THRESHOLD,
 )
+from psips.lack_of_fit import Fit, fit_of
 from psips.problem import Problem
 from psips.verdicts import verdicts_of
 
@@ -44,7 +45,8 @@ class Status:
     arms : DataFrame
         By arm: ``pulls``, ``pending`` (asked and not yet told), and for each objective
         ``"... estimate"`` and ``"... se"``, its standard error. Without features an arm
-        that was never measured has neither (NaN).
+        that was never measured has neither (NaN); with features none has before the arms
+        measured span them.
     answers : DataFrame
         By answer: estimates, standard errors, ``candidate``; ``verdict`` and ``reason``: what
         the data prove, whatever rule is used to stop (with probability 1 - delta no verdict
@@ -61,8 +63,10 @@ class Status:
         number ``settled`` of ``answers``, each with their ``fraction``.
     probability_of_change : float
         Posterior probability that the Pareto set is another than the candidate set, by the
-        problem's prior, or else a flat one (linear: that of the regularisation); accurate
-        when it is tiny.
+        problem's prior, or else a flat one (linear: that of the regularisation, if there is
+        one); accurate when it is tiny.
+    fit : Fit or None
+        With features: whether the linear model fits the results, see `psips.lack_of_fit`.
     """
 
     results: int
@@ -72,17 +76,21 @@ class Status:
     answers: pd.DataFrame
     evidence: dict[str, float | None]
     probability_of_change: float
+    fit: Fit | None = None
 
     def __str__(self) -> str:
         found = ", ".join(self.candidate_set) or "none yet"
         if self.stopped:
-            head = f"stopped after {self.results} results\nPareto set: {found}"
+            caveat = "" if self.fit is None else self.fit.caveat
+            head = f"stopped after {self.results} results\nPareto set: {found}{caveat}"
         else:
             fraction = self.evidence["fraction"] or 0.0
             head = (
                 f"open after {self.results} results, {fraction:.0%} of the way to the stop\n"
                 f"candidate set: {found}"
             )
+        if self.fit is not None:
+            head += f"\n{self.fit}"
         table = self.arms.to_string(max_rows=30, float_format=lambda x: f"{x:.4g}")
         shown = self.answers[["probability", "verdict", "reason"]]
         verdicts = shown.to_string(max_rows=30, float_format=lambda x: f"{x:.4g}")
@@ -120,6 +128,7 @@ def status_of(problem: Problem, engine: Engine, candidate_set: tuple[str, ...]) 
         answers=pd.DataFrame(answers, index=pd.Index(problem.answers, name="answer")),
         evidence=_evidence(engine, sum(one.verdict != "open" for one in found)),
         probability_of_change=change,
+        fit=fit_of(problem, engine),
     )
 
 
@@ -144,6 +153,9 @@ def _estimates(problem: Problem, engine: Engine, features: Floats) -> dict[str, 
         means = np.where(pulled[:, None], belief.theta, np.nan)
         widths = np.full(problem.K, np.nan)
         widths[pulled] = 1.0 / belief.N[pulled]
+    elif not engine.ready:
+        means = np.full((len(features), problem.d), np.nan)
+        widths = np.full(len(features), np.nan)
     else:
         means = features @ belief.theta
         widths = ((features @ belief.F) ** 2).sum(axis=1)  # z^T V^-1 z, V^-1 = F F^T

@@ -79,8 +79,10 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
     if not has_certificates(problem):
         why = "a linear problem has certificates with parameter_set=Ball(...) only"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
-    if problem.unstructured and not (engine.belief.pulls > 0).all():
+    if not engine.ready:
         why = "some arms have not been measured"
+        if not problem.unstructured:
+            why = "the arms measured do not span the features yet"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
     log_inverse = engine.options.calibration.log_inverse
     engine = engine.without_prior()

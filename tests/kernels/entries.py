@@ -267,6 +267,8 @@ def plain_model(
         none,
         none,
         np.full(K, 1 / K),
+        none,
+        np.zeros(0, np.int64),
     )
 
 

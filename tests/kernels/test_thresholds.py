@@ -46,7 +46,7 @@ def test_beta_unstructured(K: int, d: int, t: float, delta: float) -> None:
 @pytest.mark.parametrize("t", [1.0, 1e4])
 def test_beta_linear(h: int, d: int, xi: float, t: float) -> None:
     L_A, L_M, smallest, delta = 1.7, 2.5, 0.4, 0.01
-    bias = math.sqrt(d * L_M**2 / (2 * smallest * xi))
+    bias = math.sqrt(xi * d * L_M**2 / (2 * smallest))
     ours = beta(False, 9, h, d, xi, L_A**2, bias, t, -math.log(delta))
     assert ours == pytest.approx(
         naive.beta_linear(h, d, xi, L_A, L_M, smallest, t, delta), rel=1e-12

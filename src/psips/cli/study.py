@@ -220,6 +220,7 @@ def status(name: Name, store: StoreUrl = DEFAULT, as_json: Json = False) -> None
             "pareto_set": list(known.candidate_set) if known.stopped else None,
             "evidence": {key: _finite(value) for key, value in known.evidence.items()},
             "probability_of_change": _finite(known.probability_of_change),
+            "lack_of_fit": None if known.fit is None else known.fit.to_dict(),
             "arms": _rows(known.arms),
             "answers": _rows(known.answers),
             "open_tickets": [ticket.to_dict() for ticket in waiting],
@@ -342,7 +343,11 @@ def _finite(cell: Any) -> Any:
 
 
 def _verdict(opened: Study) -> str:
-    return f"stopped; Pareto set: {', '.join(opened.candidate_set)}"
+    from psips.lack_of_fit import fit_of
+
+    fit = fit_of(opened.problem, opened.state.session.engine)
+    caveat = "" if fit is None else fit.caveat
+    return f"stopped; Pareto set: {', '.join(opened.candidate_set)}{caveat}"
 
 
 def _describe(event: Event) -> str:

@@ -2,7 +2,8 @@
 
 Unstructured: everything is diagonal in the arms and ``theta`` holds their means.
 Linear: ``V = xi I + sum a a^T`` and a factor ``F`` with ``F F^T = V^-1``, both by
-rank-one updates.
+rank-one updates. Without a regularisation (``xi = 0``, least squares) there is neither ``F``
+nor ``theta`` before the arms pulled span all arms: both are 0 until then.
 """
 
 from __future__ import annotations
@@ -16,6 +17,12 @@ from psips.kernels.jit import bare, kernel, part
 from psips.kernels.model import BALL, BOX, Floats, Ints, Model
 
 REFACTOR_EVERY = 512  # rank-one updates of F between two fresh factorisations
+EARLY = 4  # least squares: with fewer results than this many a feature, F is always fresh
+LEAP = 100.0  # .. and also where a result is worth more than this many of those before it
+CLEAR = 1e-6  # squared length beside the others' span from which on an arm adds to it
+
+# Places in Belief.tally.
+RESULTS, UPDATES, SPANNED = range(3)
 
 
 class Belief(NamedTuple):
@@ -27,7 +34,8 @@ class Belief(NamedTuple):
     theta: Floats  # (h, d) posterior mean
     V: Floats  # (h, h) precision, (0, 0) if unstructured
     F: Floats  # (h, h) factor of V^-1, (0, 0) if unstructured
-    tally: Ints  # (2,) results told; rank-one updates since F was factored
+    tally: Ints  # (3,) results told; rank-one updates since F was factored; arms span
+    sums: Floats  # (K, d) of the results told of each arm, (0, 0) if unstructured
 
 
 @kernel
@@ -38,7 +46,11 @@ def empty_belief(model: Model) -> Belief:
     F = np.zeros((width, width))
     for i in range(width):
         V[i, i] = model.xi
-        F[i, i] = 1.0 / math.sqrt(model.xi)
+        if model.xi > 0.0:
+            F[i, i] = 1.0 / math.sqrt(model.xi)
+    tally = np.zeros(3, np.int64)
+    if model.first.shape[0] == 0:
+        tally[SPANNED] = 1
     return Belief(
         np.zeros(model.K),
         np.zeros(model.K),
@@ -46,8 +58,40 @@ def empty_belief(model: Model) -> Belief:
         np.zeros((model.h, model.d)),
         V,
         F,
-        np.zeros(2, np.int64),
+        tally,
+        np.zeros((0 if model.unstructured else model.K, 0 if model.unstructured else model.d)),
     )
+
+
+@kernel
+def spans(frame: Floats, pulls: Floats) -> bool:
+    """Whether the arms with results span all arms: Gram-Schmidt, the longest rest first."""
+    K, r = frame.shape
+    rest = np.zeros((K, r))
+    for a in range(K):
+        if pulls[a] > 0.0:
+            for i in range(r):
+                rest[a, i] = frame[a, i]
+    for _ in range(r):
+        longest, most = -1, CLEAR
+        for a in range(K):
+            square = 0.0
+            for i in range(r):
+                square += rest[a, i] * rest[a, i]
+            if square > most:
+                longest, most = a, square
+        if longest < 0:
+            return False
+        for a in range(K):
+            if a != longest:
+                inner = 0.0
+                for i in range(r):
+                    inner += rest[a, i] * rest[longest, i]
+                for i in range(r):
+                    rest[a, i] -= inner / most * rest[longest, i]
+        for i in range(r):
+            rest[longest, i] = 0.0
+    return True
 
 
 @part
@@ -70,6 +114,35 @@ def refactor(V: Floats, F: Floats) -> None:
                 for k in range(j, i):
                     total -= L[i, k] * F[j, k]
                 F[j, i] = total / L[i, i]
+
+
+@part
+def solve(F: Floats, B: Floats, theta: Floats) -> None:
+    """Set ``theta`` to F F^T B."""
+    h, d = B.shape
+    inner = np.zeros((h, d))
+    for j in range(h):
+        for i in range(h):
+            for c in range(d):
+                inner[j, c] += F[i, j] * B[i, c]
+    for i in range(h):
+        for c in range(d):
+            total = 0.0
+            for j in range(h):
+                total += F[i, j] * inner[j, c]
+            theta[i, c] = total
+
+
+@kernel
+def refit(model: Model, belief: Belief) -> None:
+    """Bring F and theta of a linear problem up to date with V, B and the pulls."""
+    tally = belief.tally
+    tally[UPDATES] = 0
+    if model.first.shape[0] > 0:
+        tally[SPANNED] = 1 if spans(model.frame, belief.pulls) else 0
+    if model.xi > 0.0 or tally[SPANNED] == 1:
+        refactor(belief.V, belief.F)
+        solve(belief.F, belief.B, belief.theta)
 
 
 @kernel
@@ -99,9 +172,20 @@ def learn(model: Model, belief: Belief, arm: int, x: Floats) -> None:
             V[i, j] += A[arm, i] * A[arm, j]
         for c in range(d):
             B[i, c] += A[arm, i] * x[c]
-    tally[1] += 1
-    if tally[1] >= REFACTOR_EVERY:
-        tally[1] = 0
+    for c in range(d):
+        belief.sums[arm, c] += x[c]
+    tally[UPDATES] += 1
+    careful = model.first.shape[0] > 0  # otherwise older logs would not replay to the bit
+    fresh = tally[UPDATES] >= REFACTOR_EVERY
+    if careful:
+        fresh = fresh or tally[RESULTS] < EARLY * h
+        if tally[SPANNED] == 0 and pulls[arm] == 1.0 and spans(model.frame, pulls):
+            tally[SPANNED] = 1
+            fresh = True
+        if tally[SPANNED] == 0 and model.xi == 0.0:
+            return
+    if fresh:
+        tally[UPDATES] = 0
         refactor(V, F)
     else:
         # V'^-1 = F (I - u u^T / (1 + q)) F^T = F (I - g u u^T)^2 F^T, u = F^T a, q = u.u
@@ -111,7 +195,10 @@ def learn(model: Model, belief: Belief, arm: int, x: Floats) -> None:
             for i in range(h):
                 u[j] += F[i, j] * A[arm, i]
             q += u[j] * u[j]
-        if q > 0.0:
+        if careful and q > LEAP:
+            tally[UPDATES] = 0
+            refactor(V, F)
+        elif q > 0.0:
             g = (1.0 - 1.0 / math.sqrt(1.0 + q)) / q
             for i in range(h):
                 projected = 0.0
@@ -119,27 +206,21 @@ def learn(model: Model, belief: Belief, arm: int, x: Floats) -> None:
                     projected += F[i, j] * u[j]
                 for j in range(h):
                     F[i, j] -= g * projected * u[j]
-    inner = np.zeros((h, d))
-    for j in range(h):
-        for i in range(h):
-            for c in range(d):
-                inner[j, c] += F[i, j] * B[i, c]
-    for i in range(h):
-        for c in range(d):
-            total = 0.0
-            for j in range(h):
-                total += F[i, j] * inner[j, c]
-            theta[i, c] = total
+    solve(F, B, theta)
 
 
 @bare
-def ready(unstructured: bool, pulls: Floats) -> bool:
-    """Whether results suffice to judge: unstructured once every arm is pulled, else always."""
+def ready(unstructured: bool, pulls: Floats, tally: Ints) -> bool:
+    """Whether results suffice to judge.
+
+    Unstructured: once every arm is pulled. Linear: once the arms pulled span all arms; at
+    once with a regularisation that was asked for.
+    """
     if unstructured:
         for a in range(pulls.shape[0]):
             if pulls[a] == 0.0:
                 return False
-    return True
+    return tally[SPANNED] == 1
 
 
 @bare

@@ -15,7 +15,6 @@ from psips.kernels.draws import Draw
 from psips.kernels.estimate import sure_enough
 from psips.kernels.front import (
     EAGER,
-    MEMBERS,
     Front,
     elect_plainly,
 )
@@ -52,7 +51,7 @@ def weigh_evidence(
     """Candidate set and stopping rule for the data as they stand."""
     size = front.size
     outcome[STOPPED] = 0.0
-    if ready(model.unstructured, belief.pulls):
+    if ready(model.unstructured, belief.pulls, belief.tally):
         if size[EAGER] == 2:
             size[EAGER] = 1
         if size[EAGER] == 1:
@@ -61,7 +60,7 @@ def weigh_evidence(
             build(model, belief, front, cover, front.reach[2])
         front.reach[2] = max(1.0, 1.0 / options.eta)
         if options.stopping == BY_GLR:
-            judge_by_ratio(model, options, belief, front, draw, outcome)
+            judge_by_ratio(model, options, belief, front, cover, draw, outcome)
         elif options.stopping == BY_CERTIFICATES:
             log_inverse = options.calibration.log_inverse
             if all_settled(model, belief, front, log_inverse, outcome[HINT:]):

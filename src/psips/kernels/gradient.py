@@ -18,6 +18,7 @@ import numpy as np
 
 from psips.kernels.belief import Belief, refactor
 from psips.kernels.cone import Metric
+from psips.kernels.cover import Cover
 from psips.kernels.draws import Draw
 from psips.kernels.front import MEMBERS, Front, elect_plainly, image
 from psips.kernels.jit import part
@@ -76,7 +77,9 @@ def supergradient(model: Model, front: Front, w: Floats, gains: Floats) -> None:
     piece = np.empty(2, np.int64)
     over, by, weight = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
     metric = Metric(model.unstructured, inverse, W, model.Sigma, front.mu)
-    best_response(metric, front.members[:size], np.inf, np.ones((2, d + 1)), piece, over, by, weight)
+    best_response(
+        metric, front.members[:size], np.inf, np.ones((2, d + 1)), piece, over, by, weight
+    )
     shift = np.empty((n if model.unstructured else h, d))
     response_move(metric, piece, over, by, weight, shift)
     response_gains(model.Sigma, AF, shift, gains)
@@ -139,13 +142,19 @@ def choose_by_gradient(
 
 @part
 def judge_plainly(
-    model: Model, options: Options, belief: Belief, front: Front, draw: Draw, outcome: Floats
+    model: Model,
+    options: Options,
+    belief: Belief,
+    front: Front,
+    cover: Cover,
+    draw: Draw,
+    outcome: Floats,
 ) -> None:
     """Candidate set and stopping rule for the data as they stand, without a cover."""
     elect_plainly(model, belief, front, draw.piece)
     outcome[STOPPED] = 0.0
     if options.stopping == BY_GLR:
-        judge_by_ratio(model, options, belief, front, draw, outcome)
+        judge_by_ratio(model, options, belief, front, cover, draw, outcome)
     elif options.stopping == BY_APE:
         log_inverse = options.calibration.log_inverse
         outcome[THRESHOLD] = float(model.K)

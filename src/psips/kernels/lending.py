@@ -34,6 +34,8 @@ def lend_model(model: Model) -> Model:
         lent(model.low),
         lent(model.high),
         lent(model.explore),
+        lent(model.frame),
+        lent(model.first),
     )
 
 
@@ -48,6 +50,7 @@ def lend_belief(belief: Belief) -> Belief:
         lent(belief.V),
         lent(belief.F),
         lent(belief.tally),
+        lent(belief.sums),
     )
 
 

@@ -226,6 +226,7 @@ def further(
         belief.V.copy(),
         belief.F.copy(),
         belief.tally,
+        belief.sums,
     )
     extra = np.zeros(arms.shape, np.int64)
     for row in range(pairs.shape[0]):

@@ -37,9 +37,11 @@ class Model(NamedTuple):
     Sigma: Floats  # (d, d) covariance of one measurement
     L: Floats  # (d, d) lower Cholesky factor of Sigma
     P: Floats  # (d, d) inverse of Sigma
-    xi: float  # regularisation, 0 if unstructured
+    xi: float  # regularisation; 0 if unstructured, or for least squares
     kind: int  # of Theta: EVERYTHING, BALL or BOX
     ball: Floats  # (d,) radii: ||theta e_c||_2 <= ball[c]
     low: Floats  # (h, d) box, or (0, 0)
     high: Floats  # (h, d) box, or (0, 0)
     explore: Floats  # (K,) w_exp: uniform, or the G-optimal design
+    frame: Floats  # (K, r) arms in coordinates with orthogonal columns, of mean square 1
+    first: Ints  # (r,) arms that span the others, to be pulled first; (0,) if not asked for

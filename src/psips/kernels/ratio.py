@@ -24,16 +24,27 @@ import math
 import numpy as np
 
 from psips.kernels.belief import Belief
-from psips.kernels.cone import Metric, project
+from psips.kernels.cone import Metric, inner, project
+from psips.kernels.cover import ANSWER, CONSTRAINTS, Cover
 from psips.kernels.draws import Draw
-from psips.kernels.front import MEMBERS, Front, image, metric_of, refresh_listed, refresh_means
+from psips.kernels.front import (
+    COVERED,
+    MEMBERS,
+    RECORDS,
+    Front,
+    image,
+    metric_of,
+    refresh_listed,
+    refresh_means,
+)
 from psips.kernels.jit import part
-from psips.kernels.model import Floats, Model
-from psips.kernels.response import ESCAPE, PAIR, best_response, counts_for, held_back
+from psips.kernels.model import Floats, Ints, Model
+from psips.kernels.response import CLEAR, ESCAPE, PAIR, best_response, counts_for, held_back
 from psips.kernels.thresholds import MEASURED, PROVEN, Calibration, beta
 
 EARLY = 8.0  # e-folds of results by which the clock of the threshold is ahead
 OFFSET = -1.1  # measured, together with EARLY
+EVERY = 500  # all pieces are summed about this often while the results grow e-fold
 
 
 @part
@@ -122,3 +133,48 @@ def passes(
     if bound < threshold:
         return bound
     return likelihood_ratio(model, belief, front, draw, handicap, threshold)
+
+
+@part
+def all_pieces(model: Model, front: Front, cover: Cover, handicap: Floats) -> float:
+    """Evidence against all pieces of Alt together, -log sum exp(-r^2 / 2), of a fresh cover.
+
+    An answer that is out by one member while others are within reach of it had as many
+    chances to be taken for dominated: its pieces count as often.
+    """
+    metric = metric_of(model, front)
+    members = front.members[: front.size[MEMBERS]]
+    if front.size[COVERED] == 0:
+        return 0.0
+    last, chances = -1, 1
+    total = 0.0
+    for k in range(front.size[RECORDS]):
+        z, m = cover.shape[k, ANSWER], cover.shape[k, CONSTRAINTS]
+        pair = front.inside[z]
+        if pair:
+            xs = cover.terms[k, :, 0]
+            in_play = counts_for(metric, True, z, m, xs, cover.y[k])
+            factor = handicap[PAIR, in_play]
+            many = 1
+        else:
+            factor = handicap[ESCAPE, min(m, model.d)]
+            if z != last:
+                last, chances = z, within_reach(metric, z, members)
+            many = chances
+        total += many * math.exp(-0.5 * factor * cover.r[k] ** 2)
+    return -math.log(max(total, 1e-300))
+
+
+@part
+def within_reach(metric: Metric, z: int, members: Ints) -> int:
+    """How many members neither clearly dominate z nor clearly fail to; at least 1."""
+    count = 0
+    for x in members:
+        square = inner(metric, z, x, x)
+        lead = np.inf
+        for c in range(metric.mu.shape[1]):
+            ahead = metric.mu[x, c] - metric.mu[z, c]
+            lead = min(lead, ahead / math.sqrt(square * metric.Sigma[c, c]))
+        if -CLEAR < lead < CLEAR:
+            count += 1
+    return 1 + count

@@ -338,7 +338,9 @@ def respond(
     piece = np.empty(2, np.int64)
     room = max(s, d)
     over, by, weight = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
-    value = best_response(metric, members[:s], ceiling, np.ones((2, d + 1)), piece, over, by, weight)
+    value = best_response(
+        metric, members[:s], ceiling, np.ones((2, d + 1)), piece, over, by, weight
+    )
     shift = np.empty((n if unstructured else W.shape[1], d))
     response_move(metric, piece, over, by, weight, shift)
     gains = np.empty(n if unstructured else AF.shape[0])

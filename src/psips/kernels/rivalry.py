@@ -62,7 +62,9 @@ def choose(
 ) -> int:
     """Return the next arm by any of the rival methods."""
     if options.sampling == TRACK_AND_STOP:
-        if ready(model.unstructured, belief.pulls):  # a cover refreshes only what it needs
+        if ready(
+            model.unstructured, belief.pulls, belief.tally
+        ):  # a cover refreshes only what it needs
             refresh_means(
                 model.unstructured, belief.N, belief.theta, model.Z, front.mu, front.inverse
             )
@@ -115,7 +117,7 @@ def drive_gradient(
     options: Options,
     belief: Belief,
     front: Front,
-    cover: Cover,  # noqa: ARG001  the entries are called alike
+    cover: Cover,
     draw: Draw,
     learner: Learner,
     rival: Rival,
@@ -142,8 +144,8 @@ def drive_gradient(
             if mode == ASK:
                 break
             measure(model, belief, learner, source, noise_key, arm, stream, x)
-        if ready(model.unstructured, belief.pulls):
-            judge_plainly(model, options, belief, front, draw, outcome)
+        if ready(model.unstructured, belief.pulls, belief.tally):
+            judge_plainly(model, options, belief, front, cover, draw, outcome)
         if mode == TELL:
             break
     return arm

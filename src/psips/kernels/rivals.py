@@ -310,7 +310,9 @@ def choose_by_rule(
             if arm < 0:  # all is decided, yet another stopping rule goes on
                 arm = fewest(belief.N, pending, rival.standing, DROPPED)
         elif options.sampling == APE or options.sampling == TOP_TWO:
-            if not ready(model.unstructured, belief.pulls):  # asked ahead of the first results
+            if not ready(
+                model.unstructured, belief.pulls, belief.tally
+            ):  # asked ahead of the first results
                 arm = fewest(belief.N, pending, rival.standing, DROPPED)
             elif options.sampling == APE:
                 arm = ape_arm(model, belief, front, pending, log_inverse)
@@ -336,7 +338,7 @@ def judge_by_radii(
 ) -> None:
     """Candidate set and stopping rule, without a posterior, for the data as they stand."""
     over = options.stopping == BY_ELIMINATION and outcome[STOPPED] == 1.0
-    if not over and ready(model.unstructured, belief.pulls):
+    if not over and ready(model.unstructured, belief.pulls, belief.tally):
         log_inverse = options.calibration.log_inverse
         elect_plainly(model, belief, front, draw.piece)
         settled = -1

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from psips.kernels.belief import Belief, ready
+from psips.kernels.belief import SPANNED, Belief, ready
 from psips.kernels.cover import Cover, refresh
 from psips.kernels.draws import Draw
 from psips.kernels.firsthit import first_hit
@@ -26,9 +26,14 @@ from psips.kernels.jit import kernel, part, spliced
 from psips.kernels.learner import posterior_gains, projected_gains, shares
 from psips.kernels.literal import in_ball_hit, shared_draws
 from psips.kernels.model import Floats, Ints, Model
-from psips.kernels.ratio import glr_threshold, passes
+from psips.kernels.ratio import EVERY, all_pieces, glr_threshold, passes
 from psips.kernels.rng import PULL, STOP, Stream, seed, uniform
-from psips.kernels.thresholds import Calibration, inflation_and_budget, radius_of_rewards
+from psips.kernels.thresholds import (
+    MEASURED,
+    Calibration,
+    inflation_and_budget,
+    radius_of_rewards,
+)
 from psips.kernels.tree import build
 
 # Sampling rules.
@@ -118,7 +123,7 @@ def evaluate(
     size = front.size
     outcome[STOPPED] = 0.0
     outcome[LOG_HIT] = 0.0
-    if ready(model.unstructured, belief.pulls):
+    if ready(model.unstructured, belief.pulls, belief.tally):
         if size[EAGER] == 2:
             size[EAGER] = 1
         if size[EAGER] == 1:
@@ -135,19 +140,31 @@ def evaluate(
             )
             outcome[STOPPED] = 1.0 if outcome[LOG_HIT] == np.inf else 0.0
         elif options.stopping == BY_GLR:
-            judge_by_ratio(model, options, belief, front, draw, outcome)
+            judge_by_ratio(model, options, belief, front, cover, draw, outcome)
 
 
 @part
 def judge_by_ratio(
-    model: Model, options: Options, belief: Belief, front: Front, draw: Draw, outcome: Floats
+    model: Model,
+    options: Options,
+    belief: Belief,
+    front: Front,
+    cover: Cover,
+    draw: Draw,
+    outcome: Floats,
 ) -> None:
     """Stop when the likelihood ratio against every other set is large."""
     calibration = options.calibration
-    outcome[THRESHOLD] = glr_threshold(model, calibration, float(belief.tally[0]))
+    t = belief.tally[0]
+    outcome[THRESHOLD] = glr_threshold(model, calibration, float(t))
     outcome[EVIDENCE] = passes(
         model, belief, front, draw, calibration.handicap, outcome[THRESHOLD]
     )
+    if outcome[EVIDENCE] >= outcome[THRESHOLD] and calibration.code == MEASURED:
+        outcome[EVIDENCE] = 0.0
+        if t % (1 + t // EVERY) == 0:
+            build(model, belief, front, cover, front.reach[2])
+            outcome[EVIDENCE] = all_pieces(model, front, cover, calibration.handicap)
     outcome[STOPPED] = 1.0 if outcome[EVIDENCE] >= outcome[THRESHOLD] else 0.0
 
 
@@ -183,7 +200,7 @@ def evaluate_literally(
     outcome[STOPPED] = 0.0
     outcome[LOG_HIT] = 0.0
     learner.tally[FRESH] = 0
-    if ready(model.unstructured, belief.pulls):
+    if ready(model.unstructured, belief.pulls, belief.tally):
         elect_plainly(model, belief, front, draw.piece)
         calibrate(model, options, belief, front, outcome)
         members = front.members[: size[MEMBERS]]
@@ -339,12 +356,20 @@ def next_arm(
 
 @spliced
 def unseen(model: Model, belief: Belief, learner: Learner) -> int:
-    """Return the first arm never pulled nor asked for (unstructured); -1 if there is none."""
+    """Return an arm to pull before anything is judged, not asked for yet; -1 if there is none.
+
+    Unstructured: the first arm without a result. Linear: of the arms that span the others,
+    until those with results do.
+    """
     first = -1
     if model.unstructured:
         for a in range(model.K - 1, -1, -1):
             if belief.pulls[a] + learner.pending[a] == 0.0:
                 first = a
+    elif belief.tally[SPANNED] == 0:
+        for k in range(model.first.shape[0] - 1, -1, -1):
+            if belief.pulls[model.first[k]] + learner.pending[model.first[k]] == 0.0:
+                first = model.first[k]
     return first
 
 
@@ -352,7 +377,7 @@ def unseen(model: Model, belief: Belief, learner: Learner) -> int:
 def fixed_weights(model: Model, options: Options, belief: Belief, w: Floats) -> bool:
     """Weights of the rules that learn nothing into ``w``; False if the rule does learn."""
     fixed = True
-    waiting = not ready(model.unstructured, belief.pulls)
+    waiting = not ready(model.unstructured, belief.pulls, belief.tally)
     for a in range(model.K):
         if options.sampling == UNIFORM:
             w[a] = 1.0 / model.K

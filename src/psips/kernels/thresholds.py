@@ -33,7 +33,7 @@ class Calibration(NamedTuple):
     log_q: Floats  # (n + 1,) log q(t, delta) by |S_hat|, PROVEN only
     extent: float  # max ||a||^2, linear
     handicap: Floats  # (2, d + 1) what a squared distance counts for, see `ratio`
-    bias: float  # sqrt(d L_M^2 / (2 lambda_min(Sigma) xi)), linear
+    bias: float  # sqrt(xi d L_M^2 / (2 lambda_min(Sigma))), linear
 
 
 @kernel

@@ -32,9 +32,7 @@ class Rule(NamedTuple):
 SAMPLING = {
     "directed": Rule(2, "pulls what tells most of the piece of the alternative just drawn"),
     "projected": Rule(1, "AdaHedge against the nearest point of the piece that was drawn"),
-    "posterior": Rule(
-        0, "PSIPS as published: AdaHedge against posterior draws", "posterior"
-    ),
+    "posterior": Rule(0, "PSIPS as published: AdaHedge against posterior draws", "posterior"),
     "uniform": Rule(3, "an arm at random"),
     "round-robin": Rule(4, "the arm with the fewest pulls"),
     "oracle": Rule(5, "the optimal weights of the truth: a yardstick"),
@@ -282,7 +280,8 @@ class Rules:
             extent = float((model.A**2).sum(axis=1).max())
             if isinstance(problem.parameter_set, Ball):
                 smallest = float(np.linalg.eigvalsh(model.Sigma)[0])
-                bias = float(model.ball.max()) * math.sqrt(model.d / (2 * smallest * model.xi))
+                # As the lemma's proof has it; as printed, xi divides, which is less for xi > 1.
+                bias = float(model.ball.max()) * math.sqrt(model.d * model.xi / (2 * smallest))
         self._check_proof(problem)
         if self.calibration == "proven" and self.stopping == "posterior":
             sizes = range(model.n + 1)

@@ -103,7 +103,7 @@ def _literal_on_the_way(
     """Microseconds and draws a round of the published loop at the states of run 0."""
     noise = draw_key(np.random.default_rng(1000))
     fast = _engine(made.problem, delta, "first-hit", 0)
-    first = made.problem.K if made.problem.unstructured else 1
+    first = made.problem.K if made.problem.unstructured else made.problem.h
     _literal_round(made, delta, fast)  # compile
     spent = drawn = 0.0
     pauses = np.linspace(first, rounds - 1, PAUSES).astype(int)
@@ -145,7 +145,9 @@ def _growing() -> Iterator[tuple[str, str, Problem, Any, float, int, float]]:
         features = rng.normal(size=(n, 10))
         features /= np.linalg.norm(features, axis=1, keepdims=True)
         theta = rng.normal(size=(10, 3))
-        problem = Problem(objectives=names[:3], covariance=[0.5] * 3, features=features)
+        problem = Problem(
+            objectives=names[:3], covariance=[0.5] * 3, features=features, intercept=False
+        )
         yield "|Z|", "linear, h = 10, d = 3", problem, theta, 1e-1, 20_000_000 // (n + 9900), n
     boost = instance("cov-boost")
     for exponent in (1, 2, 4, 8, 12):

@@ -180,6 +180,7 @@ def _linear(rng: np.random.Generator) -> Instance:
             objectives=_names(2),
             covariance=[0.25, 0.25],
             features=features,
+            intercept=False,
             parameter_set=Ball(2.0),
         )
         made = Instance("linear", problem, theta)
