@@ -13,6 +13,7 @@ import numpy as np
 
 from psips.checks import Table
 from psips.errors import InputError, unknown
+from psips.gaps import gaps
 from psips.kernels.model import Floats
 from psips.parameters import Ball
 from psips.problem import Problem
@@ -72,7 +73,7 @@ def variant(
     for _ in range(TRIES):
         means = rng.normal(size=(K, d))
         means[-1] = means[0] - rng.uniform(low, high, d)
-        if _clear(means, low):  # no closer call than the variant by accident
+        if gaps(means).min() >= low:  # no closer call than the variant by accident
             return _plain("variant", means, np.eye(d))
     raise InputError(
         f"none of {TRIES} draws of K = {K} arms with d = {d} differ by {low} and more: lower "
@@ -97,7 +98,7 @@ def just_below(
     rho: float = 0.0,
     seed: int = 0,
 ) -> Truth:
-    """Among others, arm 2 is just below arm 1: in all objectives, or in one and by 1 elsewhere."""
+    """Among others, arm 2 is below arm 1 by gap: in all objectives, or in one and else by 1."""
     _check_d(d, 1)
     _check_positive("gap", gap)
     if where not in ("all", "one"):
@@ -116,10 +117,10 @@ def adverse(
     edge: float = 0.1,
     seed: int = 0,
 ) -> Truth:
-    """A dominated, incomparable or tied pair at about gap, random correlations, other arms.
+    """Random correlations, and a dominated, incomparable or tied pair among other arms.
 
-    The correlation matrix is random, with a smallest eigenvalue of about ``edge``. A tied
-    pair differs by ``gap`` in one objective and by about 1 in the others.
+    The correlation matrix is random, with the smallest eigenvalue ``edge``. A tied pair
+    differs by ``gap`` in one objective and by about 1 in the others.
     """
     _check_d(d, 1)
     _check_positive("gap", gap)
@@ -142,7 +143,7 @@ def adverse(
 
 
 def correlated_alternative(beyond: float = 1e-3) -> Truth:
-    """The nearest alternative of `correlated` with rho -0.6, a little beyond the tie.
+    """`correlated` with rho -0.6, moved to its nearest alternative and a little beyond.
 
     There arm 1 is equal to arm 4 in the first objective and to arm 5 in the second, and here
     it leads both by ``beyond``: a rule that keeps delta on `correlated` alone errs here.
@@ -182,7 +183,7 @@ def linear(
     _check_d(d, 1)
     _check_count("K", K, 2)
     _check_count("h", h, 2)
-    if K < h:
+    if h > K:
         raise InputError(f"linear needs at least as many arms as features, got {K} and {h}")
     for name, value in (("norm", norm), ("scale", scale), ("unit", unit), ("spread", spread)):
         _check_positive(name, value)
@@ -197,7 +198,7 @@ def linear(
         theta = rng.normal(size=(h, d))
         theta *= norm / np.linalg.norm(theta, axis=0)
         means = rows[K:] @ theta if answers else rows @ theta
-        if _clear(means, 0.05 * norm):
+        if gaps(means).min() >= 0.05 * norm:
             arms, asked = scale * rows[:K], scale * rows[K:]
             return _linear("linear", arms, theta * unit / scale, unit, ball, asked)
     raise InputError(
@@ -224,7 +225,7 @@ def linear_slope(
     unit: float = 1.0,
     ball: float = 0.0,
 ) -> Truth:
-    """y = offset + slope x at K places of [0, 1], with a column of ones."""
+    """Y = offset + slope x at K places of [0, 1], with a column of ones."""
     _check_count("K", K, 2)
     _check_positive("scale", scale)
     _check_positive("unit", unit)
@@ -296,19 +297,13 @@ def _among(pair: Floats, K: int, seed: int) -> Floats:
         if len(means) == K:
             return means
         new = rng.normal(scale=SPREAD, size=pair.shape[1])
-        ahead = (pair - new).max(axis=1)  # of the new one, in the best objective
-        others = all(_clear(np.vstack([new, old]), CLEAR) for old in means)
-        if (ahead >= CLEAR).all() and others:
+        behind = (means - new).max(axis=1)  # where each of the others leads most
+        clear = np.abs([behind, (new - means).max(axis=1)]) >= CLEAR
+        if clear.all() and (behind[:2] > 0).all():
             means = np.vstack([means, new])
     raise InputError(
         f"no room for K = {K} arms with d = {pair.shape[1]} that differ clearly: lower K"
     )
-
-
-def _clear(means: Floats, margin: float) -> bool:
-    """Whether it takes a change of ``margin`` to alter which of the rows dominates which."""
-    ahead = (means[:, None] - means).max(axis=2)  # (n, n)
-    return bool((np.abs(ahead) + 2 * margin * np.eye(len(means)) >= margin).all())
 
 
 def _equal(d: int, rho: float) -> Floats:
@@ -323,13 +318,13 @@ def _equal(d: int, rho: float) -> Floats:
 
 
 def _random_correlation(d: int, edge: float, rng: np.random.Generator) -> Floats:
-    """Random correlations whose smallest eigenvalue is about ``edge``."""
-    spectrum = np.concatenate([[edge], rng.uniform(edge, 2.0, d - 1)])
-    turn, _ = np.linalg.qr(rng.normal(size=(d, d)))
-    matrix = (turn * spectrum) @ turn.T
-    deviation = np.sqrt(np.diag(matrix))
-    matrix /= np.outer(deviation, deviation)
-    return np.asarray((matrix + matrix.T) / 2)
+    """Random correlations whose smallest eigenvalue is ``edge``."""
+    rows = rng.normal(size=(d, 2 * d))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    beyond = rows @ rows.T - np.eye(d)  # of independence
+    if d == 1:
+        return np.eye(1)
+    return np.asarray(np.eye(d) - (1.0 - edge) / np.linalg.eigvalsh(beyond)[0] * beyond)
 
 
 def _rng(seed: int) -> np.random.Generator:

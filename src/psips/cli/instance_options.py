@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _split(tokens: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
     return words, options
 
 
-def _flags_of(context: typer.Context) -> Iterable[str]:
+def _flags_of(context: typer.Context) -> list[str]:
     return [option for one in context.command.params for option in one.opts if "--" in option]
 
 
@@ -106,7 +106,9 @@ def _value(option: str, text: str, default: Any) -> Any:
 
     if isinstance(default, str):
         return text
-    kind, expected = (int, "a whole number") if isinstance(default, int) else (float, "a number")
+    kind, expected = (
+        (int, "a whole number") if isinstance(default, int) else (float, "a number")
+    )
     try:
         return kind(text)
     except ValueError:
