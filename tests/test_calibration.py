@@ -215,6 +215,11 @@ def test_the_cap_of_a_sum_is_the_largest() -> None:
     assert together(parts)[0].cap == 70
 
 
+def test_a_lower_bound_beyond_the_cap_counts_as_the_cap() -> None:
+    parts = [row("bayes", "linear", 0.1, cap=5), row("bayes", "random", 0.1, cap=50)]
+    assert together(parts)[0].lower_bound == (5 + 7.5) / 2
+
+
 GOOD = "bayes,random,0.1,10,10,0,0.0,0.3,half,123.5,7.5,500"
 HEAD = "rule,family,delta,runs,stopped,errors,low,high,label,mean_samples,lower_bound,cap"
 

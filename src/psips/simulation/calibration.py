@@ -257,7 +257,8 @@ def _sum(rule: str, delta: float, parts: Sequence[Row]) -> Row:
         sum(row.stopped for row in parts),
         sum(row.errors for row in parts),
         sum(row.runs * row.mean_samples for row in parts) / runs,
-        sum(row.runs * row.lower_bound for row in parts) / runs,
+        # Nobody is asked for more samples than the cap.
+        sum(row.runs * min(row.lower_bound, row.cap) for row in parts) / runs,
         max(row.cap for row in parts),
     )
 

@@ -96,8 +96,7 @@ def _ordinary() -> list[Family]:
 def _deciding() -> list[Family]:
     """Return the cells by which rules were found wanting."""
     return [
-        *(Family("deciding", "near-tie", {"gap": gap}) for gap in (0.1, 0.03)),
-        Family("deciding", "near-tie", {"gap": 0.01}, share=0.5),
+        *(Family("deciding", "near-tie", {"gap": gap}) for gap in (0.1, 0.03, 0.01)),
         Family("deciding", "near-tie", {"gap": 0.05, "d": 2, "lead": 2.0}),
         *(Family("deciding", "worse", {"d": d, "gap": 0.3}) for d in (4, 6, 8)),
         Family("deciding", "variant", {"d": 6, "K": 5}, drawn=True),
@@ -113,18 +112,16 @@ def _deciding() -> list[Family]:
 def _near_ties() -> list[Family]:
     return [
         *(Family("near-ties", "near-tie", {"gap": gap}) for gap in (1.0, 0.3)),
-        Family("near-ties", "near-tie", {"gap": 0.003}, share=0.1, cap=LONG),
+        Family("near-ties", "near-tie", {"gap": 0.003}, share=0.05, cap=LONG),
         *(
             Family("near-ties", "near-tie", {"gap": gap, "d": d, "lead": lead})
             for d, lead in ((2, 2.0), (2, -2.0), (4, 2.0))
-            for gap in (1.0, 0.3, 0.1, 0.03)
+            for gap in (1.0, 0.3, 0.1)
         ),
         *(
-            Family("near-ties", "near-tie", {"gap": 0.01, "d": d, "lead": lead}, share=0.25)
-            for d, lead in ((2, 2.0), (2, -2.0))
-        ),
-        Family(
-            "near-ties", "near-tie", {"gap": 0.003, "d": 2, "lead": 2.0}, share=0.1, cap=LONG
+            Family("near-ties", "near-tie", {"gap": gap, "d": d, "lead": lead}, share=share)
+            for d, lead in ((2, 2.0), (2, -2.0), (4, 2.0))
+            for gap, share in ((0.03, 0.5), (0.01, 0.1))
         ),
     ]
 
@@ -138,13 +135,10 @@ def _worse() -> list[Family]:
             for d, K in grid
             if (d, K) not in known
         ),
-        *(
-            Family("worse", "worse", {"d": d, "gap": gap})
-            for d in (4, 8)
-            for gap in (1.0, 0.1, 0.03)
-        ),
-        Family("worse", "worse", {"d": 4, "gap": 0.01}, share=0.25),
-        Family("worse", "worse", {"d": 4, "gap": 0.003}, share=0.05, cap=LONG),
+        *(Family("worse", "worse", {"d": d, "gap": gap}) for d in (4, 8) for gap in (1.0, 0.1)),
+        *(Family("worse", "worse", {"d": d, "gap": 0.03}, share=0.5) for d in (4, 8)),
+        Family("worse", "worse", {"d": 4, "gap": 0.01}, share=0.1),
+        Family("worse", "worse", {"d": 4, "gap": 0.003}, share=0.02, cap=LONG),
     ]
 
 
@@ -163,10 +157,21 @@ def _worse_but_one() -> list[Family]:
         *(
             Family("worse but one", "worse-but-one", {"d": d, "gap": gap, "edge": edge})
             for d in (2, 4, 8)
-            for gap, edge in ((0.3, 0.05), (1.0, 0.1), (0.1, 0.1), (0.03, 0.03))
+            for gap, edge in ((0.3, 0.05), (1.0, 0.1), (0.1, 0.1))
         ),
-        Family(
-            "worse but one", "worse-but-one", {"d": 4, "gap": 0.01, "edge": 0.01}, share=0.25
+        *(
+            Family(
+                "worse but one",
+                "worse-but-one",
+                {"d": d, "gap": gap, "edge": gap},
+                share=share,
+            )
+            for d, gap, share in (
+                (2, 0.03, 0.5),
+                (4, 0.03, 0.5),
+                (8, 0.03, 0.5),
+                (4, 0.01, 0.1),
+            )
         ),
     ]
 
@@ -215,18 +220,24 @@ def _correlation() -> list[Family]:
 def _fronts() -> list[Family]:
     return [
         *(Family("fronts", "front", {"K": K, "gap": 0.1}) for K in (3, 10)),
-        Family("fronts", "front", {"K": 3, "gap": 0.02}, share=0.5),
-        Family("fronts", "front", {"K": 10, "gap": 0.05}, share=0.5),
-        Family("fronts", "front", {"K": 10, "gap": 0.02}, share=0.1),
+        Family("fronts", "front", {"K": 3, "gap": 0.02}, share=0.2),
+        Family("fronts", "front", {"K": 10, "gap": 0.05}, share=0.2),
+        Family("fronts", "front", {"K": 10, "gap": 0.02}, share=0.05),
         *(Family("fronts", "front", {"K": 10, "gap": 0.1, "d": d}, share=0.5) for d in (3, 6)),
     ]
 
 
 def _just_below() -> list[Family]:
     return [
-        Family("just below", "just-below", {"d": d, "gap": gap, "where": where}, drawn=True)
+        Family(
+            "just below",
+            "just-below",
+            {"d": d, "gap": gap, "where": where},
+            drawn=True,
+            share=share,
+        )
         for d in (2, 3, 6)
-        for gap in (0.1, 0.03)
+        for gap, share in ((0.1, 1.0), (0.03, 0.25))
         for where in ("all", "one")
     ]
 
