@@ -183,11 +183,14 @@ def linear(
     _check_d(d, 1)
     _check_count("K", K, 2)
     _check_count("h", h, 2)
-    if h > K:
-        raise InputError(f"linear needs at least as many arms as features, got {K} and {h}")
+    _check_count("answers", answers, 0)
+    if h + (answers > 0) > K:
+        raise InputError(
+            f"linear needs at least as many arms as features, and one more with answers, so "
+            f"that they span a constant too: got {K} arms and {h} features"
+        )
     for name, value in (("norm", norm), ("scale", scale), ("unit", unit), ("spread", spread)):
         _check_positive(name, value)
-    _check_count("answers", answers, 0)
     if answers == 1:
         raise InputError("answers must be 0 for none or at least 2, got 1")
     rng = _rng(seed)

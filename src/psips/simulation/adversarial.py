@@ -227,7 +227,7 @@ def _adverse(rng: np.random.Generator) -> dict[str, Any]:
 def _linear(rng: np.random.Generator) -> dict[str, Any]:
     h = _of(rng, 2, 3, 5)
     return {
-        "K": h + _of(rng, 0, 1, 3, 6),
+        "K": h + _of(rng, 1, 2, 3, 6),
         "h": h,
         "d": _of(rng, 1, 2, 3),
         "norm": _of(rng, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0),
