@@ -275,7 +275,7 @@ def _linear_units() -> list[Family]:
 
 def _found(every: Sequence[Found]) -> list[Family]:
     return [
-        Family("found", one.instance, one.params, share=0.5, cap=CAP // 10) for one in every
+        Family("found", one.instance, one.params, share=0.2, cap=CAP // 10) for one in every
     ]
 
 
