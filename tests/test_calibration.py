@@ -8,17 +8,26 @@ from pathlib import Path
 import pytest
 
 from psips.errors import InputError
+from psips.instances import instance
+from psips.rules import Rules
+from psips.simulation import families as families_module
 from psips.simulation.calibration import (
     BROKEN,
-    NAMES,
+    DEFAULT,
     RULES,
     Row,
     Rule,
-    families,
+    judge,
     measure,
+    tells,
     together,
 )
-from psips.simulation.calibration_file import kept, markdown, merged, read, write
+from psips.simulation.calibration_file import kept, merged, read, write
+from psips.simulation.calibration_page import markdown
+from psips.simulation.families import CAP, GROUPS, SHORT, Family, families
+from psips.simulation.found import Found, add_found, found_path, read_found
+from psips.simulation.ordinary import NAMES, ordinary
+from psips.simulation.summary import clopper_pearson
 
 
 def test_a_broken_rule_is_caught_and_a_sound_one_is_not() -> None:
@@ -37,9 +46,8 @@ def test_a_broken_rule_is_caught_and_a_sound_one_is_not() -> None:
 
 
 def test_families_are_fixed_and_have_an_answer() -> None:
-    first, again = families(), families()
-    for name, made in first.items():
-        for one, other in zip(made, again[name], strict=True):
+    for family in families().values():
+        for one, other in zip(family.instances(), family.instances(), strict=True):
             assert (one.theta == other.theta).all()
             assert one.pareto_set
 
@@ -52,8 +60,9 @@ def test_a_rule_that_is_refused_has_no_row() -> None:
 def test_markdown_has_every_row_and_every_rule_a_name() -> None:
     rows = list(measure(runs=2, deltas=(0.1,), rules=RULES[:1], only=("rho = -0.9",)))
     text = markdown(rows)
-    assert text.count("| posterior heuristic |") == 2  # the family, and all families together
+    assert text.count("| posterior heuristic |") == 3  # judged, summed, and a column
     assert "## All families together" in text
+    assert text.count("| rho = -0.9 | 0.1 |") == 1
     assert len({rule.name for rule in RULES}) == len(RULES)
 
 
@@ -99,38 +108,87 @@ def test_a_measurement_is_added_to_a_file(tmp_path: Path) -> None:
         read(tmp_path / "other.csv")
 
 
-def test_the_page_says_which_rules_hold() -> None:
+def counted(
+    rule: str, family: str, delta: float, errors: int, runs: int = 400, stopped: int = 400
+) -> Row:
+    low, high = clopper_pearson(errors, runs)
+    return Row(rule, family, delta, runs, stopped, errors, low, high, "", 123.456, 7.5, CAP)
+
+
+def test_a_rule_is_measured_if_no_interval_reaches_above_delta() -> None:
+    sound = [counted("bayes", "random", 0.1, 20), counted("bayes", "linear", 0.01, 0)]
+    (one,) = judge(sound)
+    assert (one.verdict, one.cells, one.telling, one.against) == ("measured", 2, 2, ())
+    assert [row.family for row in one.worst] == ["random"]
+    open_ = counted("bayes", "rho = 0.9", 0.1, 40)  # 10%, so the interval is around delta
+    (one,) = judge([*sound, open_])
+    assert (one.verdict, one.against) == ("not settled", (open_,))
+    above = counted("bayes", "near-ties", 0.1, 80)
+    (one,) = judge([*sound, open_, above])
+    assert (one.verdict, one.against) == ("broken", (above,))
+    assert [row.family for row in one.worst] == ["near-ties", "rho = 0.9", "random"]
+
+
+def test_cells_with_too_few_runs_do_not_tell() -> None:
+    assert tells(counted("bayes", "random", 0.01, 0, runs=368, stopped=368))
+    few = counted("bayes", "random", 0.01, 0, runs=367, stopped=367)
+    assert not tells(few)
+    assert judge([few])[0].verdict == "not settled"
+    assert judge([few, counted("bayes", "linear", 0.1, 0)])[0].verdict == "measured"
+    caught = counted("bayes", "random", 0.01, 300, runs=367, stopped=367)
+    assert judge([caught])[0].verdict == "broken"  # few runs can tell that it errs
+
+
+def test_a_rule_that_does_not_stop_says_nothing_unless_it_cannot_be_expected_to() -> None:
+    assert not tells(counted("bayes", "random", 0.1, 0, stopped=199))
+    assert judge([counted("bayes", "random", 0.1, 0, stopped=0)])[0].verdict == "not settled"
+    assert families()["correlated-alternative"].cap == SHORT
+    assert tells(counted("bayes", "correlated-alternative", 0.1, 0, stopped=0))
+
+
+def test_errors_are_counted_among_all_runs() -> None:
+    """A rule that stops only where it errs, once in 400 runs, keeps delta."""
+    rows = list(
+        measure(runs=3, deltas=(0.1,), rules=(Rule("bayes"),), only=("rho = 0.9",), cap=2)
+    )
+    assert (rows[0].stopped, rows[0].runs) == (0, 3)
+    assert (rows[0].low, rows[0].high) == clopper_pearson(0, 3)
+    assert rows[0].label == "none stopped"
+
+
+def test_the_page_judges_every_rule_and_names_its_worst_cells() -> None:
     rows = [
-        row("posterior sharp kappa=2", "random", 0.1),
-        row("posterior sharp kappa=0.5", "random", 0.1),
-        row("posterior sharp kappa=0.5", "linear", 0.1, "holds"),
-        row("bayes", "random", 0.1, "above delta"),
-        row("bayes", "linear", 0.1),
+        counted("certified", "random", 0.1, 0),
+        counted("bayes", "random", 0.1, 200),
+        counted("bayes", "worse d=6 gap=0.3", 0.1, 300),
+        counted("bayes", "worse d=6 gap=0.3", 0.01, 1, stopped=390),
     ]
-    parts = markdown(rows).split("\n\n")
-    half, holds, above = (part for part in parts if part.startswith("* "))
-    assert half == "* `posterior sharp kappa=2`"
-    assert holds == "* `posterior sharp kappa=2`\n* `posterior sharp kappa=0.5`"
-    assert above == "* `bayes`"
+    lines = markdown(rows).splitlines()
+    assert "| certified | **measured** | 1 | 1 | no error |" in lines
+    (judged,) = (line for line in lines if line.startswith("| bayes | **broken**"))
+    assert "**broken**: `worse d=6 gap=0.3` at 0.1: 75.0% (70.5% to 79.2%) and 1 more" in judged
+    assert judged.index("75.0%") < judged.index("`random` at 0.1: 50.0%")
+    assert "## Ordinary" in lines
+    assert "## Deciding" in lines
+    assert "## Fronts" not in lines
+    assert "| random | 0.1 | 0/400, 123 | **200/400**, 123 | 8 |" in lines
+    assert "| worse d=6 gap=0.3 | 0.1 | **300/400**, 123 | 8 |" in lines
+    assert "| worse d=6 gap=0.3 | 0.01 | 1/400 ? (10 open), 123 | 8 |" in lines
 
 
-def lists(rows: list[Row]) -> list[str]:
-    return [part for part in markdown(rows).split("\n\n") if part.startswith("* ")]
+def test_the_page_names_the_default() -> None:
+    assert Rule(Rules().stopping, Rules().calibration, Rules().kappa).name == DEFAULT
+    assert DEFAULT in [rule.name for rule in RULES]
+    sentence = f"`{DEFAULT}` is the default."
+    assert sentence in markdown([counted(DEFAULT, "random", 0.1, 0)])
+    assert sentence not in markdown([counted("bayes", "random", 0.1, 0)])
 
 
-def test_a_rule_that_never_stopped_holds_nothing() -> None:
-    idle = row("posterior proven", "linear", 0.1, "none stopped", stopped=0)
-    assert lists([idle]) == ["* none"] * 3
-    assert lists([row("posterior proven", "random", 0.1), idle]) == ["* none"] * 3
-
-
-def test_the_page_gives_the_reason_for_the_default_only_if_it_is_one() -> None:
-    reason = "`posterior sharp kappa=2` is the default, because of the first of these lists"
-    name = "posterior sharp kappa=2"
-    half = row(name, "random", 0.1)
-    assert reason in markdown([half])
-    assert reason not in markdown([half, row(name, "linear", 0.1, "holds")])
-    assert reason not in markdown([row("bayes", "random", 0.1)])
+def test_every_table_of_the_calibration_on_file_can_be_read() -> None:
+    file = Path(__file__).parents[1] / "docs" / "calibration.csv"
+    rows = read(file)
+    assert {row.family for row in rows} >= set(NAMES)
+    assert "## Ordinary" in markdown(rows)
 
 
 def test_what_is_on_file_with_as_many_runs_is_kept() -> None:
@@ -155,6 +213,11 @@ def test_cells_to_skip_are_not_measured() -> None:
 def test_the_cap_of_a_sum_is_the_largest() -> None:
     parts = [row("bayes", "linear", 0.1, cap=70), row("bayes", "random", 0.1, cap=50)]
     assert together(parts)[0].cap == 70
+
+
+def test_a_lower_bound_beyond_the_cap_counts_as_the_cap() -> None:
+    parts = [row("bayes", "linear", 0.1, cap=5), row("bayes", "random", 0.1, cap=50)]
+    assert together(parts)[0].lower_bound == (5 + 7.5) / 2
 
 
 GOOD = "bayes,random,0.1,10,10,0,0.0,0.3,half,123.5,7.5,500"
@@ -211,8 +274,109 @@ def test_a_write_that_fails_leaves_the_old_files(
     assert {name: (tmp_path / name).read_bytes() for name in before} == before
 
 
-def test_families_have_their_names() -> None:
-    assert tuple(families()) == NAMES
+def test_families_have_their_names_and_groups() -> None:
+    every = families()
+    assert tuple(every)[:9] == tuple(ordinary()) == NAMES
+    assert all(family.name == name for name, family in every.items())
+    assert {family.group for family in every.values()} <= set(GROUPS)
+    assert list(dict.fromkeys(family.group for family in every.values())) == [
+        group for group in GROUPS if any(one.group == group for one in every.values())
+    ]
+
+
+def test_the_families_cover_what_decides() -> None:
+    every = families()
+    for d, K in ((d, K) for d in (1, 2, 3, 4, 6, 8) for K in (2, 3, 10)):
+        worse = f"worse d={d} gap=0.3" + (f" K={K}" if K > 2 else "")
+        assert worse in every or (d, K) == (1, 2)
+        but_one = f"worse-but-one d={d} gap=0.3 edge=0.3" + (f" K={K}" if K > 2 else "")
+        assert but_one in every or d == 1
+    for gap in (1.0, 0.3, 0.1, 0.03, 0.01, 0.003):
+        assert f"near-tie gap={gap}" in every
+    assert every["near-tie gap=0.003"].share < 1
+    assert every["near-tie gap=0.003"].cap > CAP
+
+
+def test_a_family_is_made_from_its_name() -> None:
+    for name, family in families().items():
+        if family.group != "ordinary" and not family.drawn:
+            builder, *params = name.split()
+            given = dict(text.split("=") for text in params)
+            kinds = {key: type(value) for key, value in family.params.items()}
+            again = instance(builder, **{key: kinds[key](given[key]) for key in given})
+            assert (again.theta == family.instances()[0].theta).all()
+
+
+def test_an_expensive_family_gets_a_share_of_the_runs_and_its_own_cap() -> None:
+    family = Family("near-ties", "near-tie", {"gap": 0.5}, share=0.1, cap=7)
+    assert (family.runs(300), family.runs(301), family.runs(1)) == (30, 31, 1)
+    assert (family.limit(None), family.limit(5), family.limit(9)) == (7, 5, 7)
+
+
+def test_shares_and_caps_are_measured_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    family = Family("near-ties", "near-tie", {"gap": 0.5}, share=0.5, cap=40)
+    monkeypatch.setattr("psips.simulation.calibration.families", lambda: {family.name: family})
+    monkeypatch.setattr(
+        "psips.simulation.calibration_file.families", lambda: {family.name: family}
+    )
+    rows = list(measure(runs=6, deltas=(0.1,), rules=(Rule("bayes"),)))
+    assert [(one.runs, one.cap) for one in rows] == [(3, 40)]
+    assert kept(rows, 6, None) == [rows[0].key]
+    assert kept(rows, 7, None) == []
+    assert kept(rows, 6, 30) == []
+
+
+def test_what_was_found_is_measured_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "found.json"
+    assert read_found(file) == []
+    first = Found("near-tie", {"gap": 0.02, "d": 2, "lead": 0.5}, "bayes", 0.1, 50, 100)
+    second = Found("worse", {"d": 6, "gap": 0.3}, "bayes", 0.1, 90, 100)
+    assert add_found([first], file) == 1
+    assert add_found([first, second], file) == 1
+    assert read_found(file) == [first, second]
+    monkeypatch.setattr(families_module, "read_found", lambda: read_found(file))
+    families.cache_clear()
+    try:
+        every = families()
+        assert every["near-tie gap=0.02 d=2 lead=0.5"].group == "found"
+        assert every["worse d=6 gap=0.3"].group == "deciding"  # it was known
+    finally:
+        families.cache_clear()
+        monkeypatch.undo()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[", "cannot read the found instances"),
+        ("{}", "expected a list"),
+        (
+            "[1]",
+            "entry 1: expected the keys delta, errors, instance, params, rule, runs, got 1",
+        ),
+        (
+            '[{"instance": "wors", "params": {}, "rule": "b", "delta": 0.1, "errors": 1, '
+            '"runs": 2}]',
+            "entry 1: unknown instance 'wors': did you mean 'worse'?",
+        ),
+    ],
+)
+def test_a_damaged_file_of_found_instances_is_refused(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    file = tmp_path / "found.json"
+    file.write_text(text)
+    with pytest.raises(InputError) as error:
+        read_found(file)
+    assert message in str(error.value)
+
+
+def test_the_found_instances_of_the_package_are_families() -> None:
+    assert found_path().is_file()
+    names = {Family("found", one.instance, one.params).name for one in read_found()}
+    assert names <= set(families())
 
 
 def test_families_are_taken_together_whenever_they_were_measured() -> None:

@@ -129,6 +129,28 @@ def test_simulate_every_option(run: Any) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["near-tie --gap 0.5 --d 2", "--gap 0.5 near-tie --d=2", "--d 2 near-tie --gap=0.5"],
+)
+def test_parameters_of_an_instance_are_options(run: Any, command: str) -> None:
+    code, out, err = run("simulate", *command.split(), "--runs", "2", "--json")
+    assert (code, err) == (0, "")
+    settings = json.loads(out)["settings"]
+    assert settings["instance"] == "near-tie"
+    assert settings["params"] == {"gap": 0.5, "d": 2, "lead": 2.0, "rho": 0.0}
+
+
+@pytest.mark.parametrize("entry", psips.instances.instances(), ids=lambda entry: entry.name)
+def test_every_parameter_of_every_instance_is_an_option(run: Any, entry: Any) -> None:
+    from psips.cli.instance_options import command_of
+
+    command = command_of(entry.name, entry.params).split()[1:]
+    code, out, err = run(*command, "--runs", "1", "--max-samples", "2", "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["settings"]["params"] == entry.params
+
+
 def test_simulate_for_people(run: Any) -> None:
     code, out, err = run("simulate", "correlated", "--runs", "5")
     assert (code, err) == (0, "")
@@ -172,6 +194,24 @@ def test_simulate_a_file(run: Any, trial: Path) -> None:
         ("simulate correlated --delta 2", "expected a number between 0 and 1, got 2.0"),
         ("simulate correlated --rho 1", "rho must lie strictly between -1 and 1"),
         ("simulate cov-boost --rho 0", "instance 'cov-boost' has no parameters, got 'rho'"),
+        ("simulate worse --d 4 --rho -0.4", "strictly between -0.3333 and 1, got -0.4"),
+        ("simulate near-tie --gap 0", "gap must not be 0"),
+        ("simulate near-tie --gap x", "--gap: expected a number, got 'x'"),
+        ("simulate worse --d 2.5", "--d: expected a whole number, got '2.5'"),
+        ("simulate near-tie --gap", "option '--gap' needs a value"),
+        ("simulate near-tie --gap --d 2", "option '--gap' needs a value"),
+        (
+            "simulate near-tie --gpa 1",
+            "unknown option of 'near-tie' '--gpa': did you mean '--gap'?",
+        ),
+        ("simulate near-tie --sede 1", "did you mean '--seed'?"),
+        ("simulate near-tie --k 3", "unknown option of 'near-tie' '--k'"),
+        ("simulate near-tie worse", "expected one instance, got 'near-tie' and 'worse'"),
+        ("simulate --gap 0.1", "expected one instance, got none"),
+        ("complexity front --gap 0", "gap must be positive, got 0.0"),
+        ("calibrate --group wors", "unknown group of families 'wors': did you mean 'worse'?"),
+        ("calibrate --add", "--add is of a search: give --adversarial as well"),
+        ("calibrate --adversarial --tries 0", "tries of the search must be at least 1, got 0"),
         ("simulate correlated --sampling projcted", "did you mean 'projected'?"),
         (
             "simulate correlated --eta much",
@@ -224,7 +264,46 @@ def test_a_calibration_is_shown_and_added_to(run: Any, tmp_path: Path) -> None:
         assert out.splitlines()[2].split()[:3] == ["bayes", "0.1", str(runs)]
         assert f"written: {file}, {file.with_suffix('.md')}" in out.replace("\n", "")
     assert len(file.read_text().splitlines()) == 3
-    assert "## Rho = -0.9" in file.with_suffix(".md").read_text()
+    assert "| rho = -0.9 | 0.1 |" in file.with_suffix(".md").read_text()
+
+
+def test_a_group_of_families_can_be_measured(run: Any, tmp_path: Path) -> None:
+    command = (
+        "calibrate",
+        "--runs",
+        "1",
+        "--delta",
+        "0.1",
+        "--rule",
+        "bayes",
+        "--group",
+        "fronts",
+    )
+    file = tmp_path / "c.csv"
+    code, _, err = run(*command, "--max-samples", "20", "--out", str(file))
+    assert (code, err) == (0, "")
+    lines = file.read_text().splitlines()[1:]
+    assert len(lines) > 2
+    assert all(line.split(",")[1].startswith("front ") for line in lines)
+
+
+def test_a_search_shows_how_to_make_what_it_found_and_adds_it(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from psips.simulation import found
+
+    file = tmp_path / "found.json"
+    monkeypatch.setattr(found, "found_path", lambda: file)
+    command = ("calibrate", "--adversarial", "--rule", "bayes", "--tries", "4", "--seed", "1")
+    monkeypatch.setenv("COLUMNS", "300")
+    code, out, err = run(*command, "--runs", "60", "--max-samples", "3000", "--add")
+    assert (code, err) == (0, "")
+    broken = [line for line in out.splitlines() if " breaks " in line]
+    assert broken
+    kept = found.read_found(file)
+    assert len(kept) == len(broken)
+    assert f"{len(kept)} new in " in out
+    assert f"psips simulate {kept[0].instance} --" in broken[0]
 
 
 def test_a_calibration_leaves_the_files_of_others(run: Any, tmp_path: Path) -> None:
@@ -256,7 +335,7 @@ def test_a_longer_calibration_is_kept(run: Any, tmp_path: Path) -> None:
     page = file.with_suffix(".md")
     page.write_text("an old page")
     assert note in measured(*one, "--runs", "2")
-    assert "## Rho = 0.9" in page.read_text()
+    assert "| rho = 0.9 | 0.1 |" in page.read_text()
     both = measured(*one, "--family", "rho = -0.9", "--runs", "4")
     assert note in both
     assert runs_and_caps() == [["4", "3000000"]] * 2

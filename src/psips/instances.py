@@ -6,7 +6,7 @@ import csv
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, wraps
 from importlib.resources import files
 from inspect import signature
 from typing import Any, NamedTuple
@@ -17,6 +17,8 @@ import numpy.typing as npt
 from psips.checks import Table, frozen
 from psips.errors import InputError, check_keys, unknown
 from psips.gaps import hardness, hardness_floor
+from psips.hard_instances import BUILDERS as HARD
+from psips.hard_instances import Truth
 from psips.kernels.model import Floats, Ints
 from psips.problem import Problem
 
@@ -175,6 +177,15 @@ def random_bernoulli(
     return _unstructured("random-bernoulli", means, np.eye(d) / 4, noise="bernoulli")
 
 
+def _instance(build: Callable[..., Truth]) -> Callable[..., Instance]:
+    @wraps(build)  # signature and docstring are those of the builder
+    def made(**params: Any) -> Instance:
+        problem, theta = build(**params)
+        return Instance(problem.name, problem, theta)
+
+    return made
+
+
 BUILDERS: dict[str, Callable[..., Instance]] = {
     "cov-boost": cov_boost,
     "noc": noc,
@@ -183,6 +194,7 @@ BUILDERS: dict[str, Callable[..., Instance]] = {
     "rotated": rotated,
     "random-gaussian": random_gaussian,
     "random-bernoulli": random_bernoulli,
+    **{name: _instance(build) for name, build in HARD.items()},
 }
 
 

@@ -12,6 +12,7 @@ from psips.cli.bench import bench
 from psips.cli.calibrate import calibrate
 from psips.cli.complexity import complexity
 from psips.cli.demo import demo
+from psips.cli.instance_options import CONTEXT
 from psips.cli.instances import instances
 from psips.cli.plan import plan
 from psips.cli.report import report
@@ -28,9 +29,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(demo)
-app.command()(simulate)
+app.command(context_settings=CONTEXT)(simulate)
 app.command()(instances)
-app.command()(complexity)
+app.command(context_settings=CONTEXT)(complexity)
 app.command()(bench)
 app.command()(calibrate)
 app.command()(plan)

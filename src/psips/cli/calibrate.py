@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from psips.cli.instance_options import command_of
 from psips.cli.screen import number, output, progress_line
 
 if TYPE_CHECKING:
-    from psips.simulation.calibration import Row
+    from psips.simulation.adversarial import Breach
+    from psips.simulation.calibration import Judgement, Row, Rule
 
 
 def calibrate(
-    runs: Annotated[int, typer.Option(help="Of each rule, delta and family.")] = 300,
+    runs: Annotated[
+        int, typer.Option(help="Of each rule, delta and family; expensive ones get a share.")
+    ] = 300,
     jobs: Annotated[int, typer.Option(help="Runs at a time; -1 for all cores.")] = 1,
     out: Annotated[
         Path, typer.Option(help="CSV file, added to if it exists; a .md beside it has tables.")
@@ -24,12 +28,18 @@ def calibrate(
         list[str] | None, typer.Option(help="Take this rule only (can be repeated).")
     ] = None,
     delta: Annotated[
-        list[float] | None, typer.Option(help="Instead of 0.1 and 0.05 (can be repeated).")
+        list[float] | None,
+        typer.Option(help="Instead of 0.3, 0.2, 0.1, 0.05 and 0.01 (can be repeated)."),
     ] = None,
     family: Annotated[
         list[str] | None, typer.Option(help="Take this family only (can be repeated).")
     ] = None,
-    max_samples: Annotated[int, typer.Option(help="Cap of a run.")] = 3_000_000,
+    group: Annotated[
+        list[str] | None, typer.Option(help="Take this group of families (can be repeated).")
+    ] = None,
+    max_samples: Annotated[
+        int | None, typer.Option(help="Cap of a run, if less than the family's own.")
+    ] = None,
     broken: Annotated[
         bool, typer.Option("--broken", help="Measure a rule that is broken on purpose as well.")
     ] = False,
@@ -37,11 +47,46 @@ def calibrate(
         bool,
         typer.Option("--again", help="Measure what is on file with as many runs as well."),
     ] = False,
+    adversarial: Annotated[
+        bool,
+        typer.Option(
+            "--adversarial",
+            help="Search for instances that break a rule (the default one, at delta 0.1, or "
+            "--rule and --delta); --runs is for those run again on fresh seeds.",
+        ),
+    ] = False,
+    tries: Annotated[int, typer.Option(help="Instances the search draws.")] = 100,
+    seed: Annotated[int, typer.Option(help="Of the search.")] = 0,
+    add: Annotated[
+        bool,
+        typer.Option("--add", help="Have the calibration include for ever what broke a rule."),
+    ] = False,
 ) -> None:
     """Measure the error rate of every stopping rule over fixed families of instances."""
     from psips.errors import InputError, unknown
-    from psips.simulation.calibration import BROKEN, DELTAS, NAMES, RULES, measure, together
-    from psips.simulation.calibration_file import kept, merged, read, write
+    from psips.simulation.calibration import BROKEN, DEFAULT, RULES
+
+    if max_samples is not None and max_samples < 1:
+        raise InputError(f"--max-samples must be at least 1, got {max_samples}")
+    if not adversarial:
+        _check_out(out)
+    if not adversarial and add:
+        raise InputError("--add is of a search: give --adversarial as well")
+    rules = {one.name: one for one in ((BROKEN, *RULES) if broken else RULES)}
+    for name in rule or ():
+        if name not in rules:
+            raise unknown("rule", name, list(rules))
+    if adversarial:
+        chosen = [rules[name] for name in rule or [DEFAULT]]
+        _search(chosen, delta or [0.1], tries, seed, runs, max_samples, jobs, add)
+    else:
+        chosen = [rules[name] for name in rule or rules]
+        names = _families(family, group)
+        _measure(out, chosen, delta, names, runs, max_samples, jobs, again)
+
+
+def _check_out(out: Path) -> None:
+    from psips.errors import InputError
 
     page = out.with_suffix(".md")
     if out.suffix != ".csv":
@@ -56,26 +101,52 @@ def calibrate(
             f"--out {str(out)!r}: {str(page)!r} would be overwritten, and there is no "
             f"calibration beside it that it could belong to; name another file"
         )
-    if max_samples < 1:
-        raise InputError(f"--max-samples must be at least 1, got {max_samples}")
+
+
+def _families(family: list[str] | None, group: list[str] | None) -> list[str]:
+    """Return the names of the families asked for, all if none is."""
+    from psips.errors import unknown
+    from psips.simulation.families import GROUPS, families
+
+    every = families()
     for name in family or ():
-        if name not in NAMES:
-            raise unknown("family", name, list(NAMES))
-    rules = {one.name: one for one in ((BROKEN, *RULES) if broken else RULES)}
-    for name in rule or ():
-        if name not in rules:
-            raise unknown("rule", name, list(rules))
+        if name not in every:
+            raise unknown("family", name, list(every))
+    for name in group or ():
+        if name not in GROUPS:
+            raise unknown("group of families", name, list(GROUPS))
+    return [
+        name
+        for name, one in every.items()
+        if not (family or group) or name in (family or ()) or one.group in (group or ())
+    ]
+
+
+def _measure(
+    out: Path,
+    rules: list[Rule],
+    delta: list[float] | None,
+    names: list[str],
+    runs: int,
+    cap: int | None,
+    jobs: int,
+    again: bool,
+) -> None:
+    from psips.errors import InputError
+    from psips.simulation.calibration import DELTAS, judge, measure, together
+    from psips.simulation.calibration_file import kept, merged, read, write
+
     rows = read(out) if out.exists() else []
-    asked = product(rule or rules, delta or DELTAS, family or NAMES)
-    known = set() if again else set(asked) & set(kept(rows, runs, max_samples))
+    asked = product([one.name for one in rules], delta or DELTAS, names)
+    known = set() if again else set(asked) & set(kept(rows, runs, cap))
     with progress_line("loading (the first time, compiling takes about two minutes)") as line:
         for row in measure(
             runs=runs,
             jobs=jobs,
             deltas=delta or DELTAS,
-            rules=[rules[name] for name in rule or rules],
-            only=family,
-            cap=max_samples,
+            rules=rules,
+            only=names,
+            cap=cap,
             skip=known,
             progress=line,
         ):
@@ -84,22 +155,21 @@ def calibrate(
     if not rows:
         raise InputError("nothing was measured: no rule given has a proof in a family given")
     write(rows, out)  # the page as well, if nothing was left to measure
-    _show(together(rows))
+    _show(together(rows), judge(rows))
     if known:
         typer.echo(
             f"\n{len(known)} of the cells asked for {'is' if len(known) == 1 else 'are'} kept "
             f"as on file, with as many runs or more; --again measures anew"
         )
-    typer.echo(f"\nwritten: {out}, {page}")
+    typer.echo(f"\nwritten: {out}, {out.with_suffix('.md')}")
 
 
-def _show(rows: list[Row]) -> None:
+def _show(rows: list[Row], judged: list[Judgement]) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, title="All families together")
-    for title in ("rule", "delta", "runs", "errors", "interval", "", "samples", "at least"):
-        left = title in ("rule", "")
-        table.add_column(title, justify="left" if left else "right")
+    for title in ("rule", "delta", "runs", "errors", "interval", "samples", "at least"):
+        table.add_column(title, justify="left" if title == "rule" else "right")
     for row in rows:
         table.add_row(
             row.rule,
@@ -107,9 +177,79 @@ def _show(rows: list[Row]) -> None:
             number(row.runs),
             str(row.errors),
             f"{row.low:.4f} to {row.high:.4f}",
-            row.label,
             number(row.mean_samples),
             number(row.lower_bound),
-            style="bold red" if row.label == "above delta" else None,
+        )
+    console = output()
+    console.print(table)
+    console.print()
+    table = Table(box=None, pad_edge=False, title="What the cells say of each rule")
+    for title in ("rule", "", "cells", "can tell", "worst cell"):
+        table.add_column(title, justify="right" if title in ("cells", "can tell") else "left")
+    for one in judged:
+        worst = "no error"
+        if one.worst:
+            row = one.worst[0]
+            worst = f"{row.family} at {row.delta:g}: {row.errors} of {number(row.runs)}"
+        table.add_row(
+            one.rule,
+            one.verdict,
+            number(one.cells),
+            number(one.telling),
+            worst,
+            style="bold red" if one.verdict == "broken" else None,
+        )
+    console.print(table)
+
+
+def _search(
+    rules: list[Rule],
+    deltas: list[float],
+    tries: int,
+    seed: int,
+    runs: int,
+    cap: int | None,
+    jobs: int,
+    add: bool,
+) -> None:
+    from psips.simulation.adversarial import LIMIT, search
+    from psips.simulation.found import add_found, found_path
+
+    found: list[Breach] = []
+    with progress_line("loading (the first time, compiling takes about two minutes)") as line:
+        for rule, delta in product(rules, deltas):
+            found += search(
+                rule,
+                delta=delta,
+                tries=tries,
+                seed=seed,
+                again=runs,
+                cap=LIMIT if cap is None else cap,
+                jobs=jobs,
+                progress=line,
+            )
+    _show_search(found, tries)
+    if add:
+        new = add_found([one.found() for one in found if one.broken])
+        typer.echo(f"\n{new} new in {found_path()}")
+
+
+def _show_search(found: list[Breach], tries: int) -> None:
+    from rich.table import Table
+
+    table = Table(
+        box=None, pad_edge=False, title=f"The worst of {tries} instances, run on fresh seeds"
+    )
+    for title in ("rule", "delta", "errors", "interval", "", "to make it again"):
+        table.add_column(title, justify="right" if title in ("delta", "errors") else "left")
+    for one in found:
+        table.add_row(
+            one.rule,
+            f"{one.delta:g}",
+            f"{one.errors} of {one.runs}",
+            f"{one.low:.3f} to {one.high:.3f}",
+            "breaks" if one.broken else "",
+            command_of(one.name, one.params),
+            style="bold red" if one.broken else None,
         )
     output().print(table)

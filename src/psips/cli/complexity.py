@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from psips.cli.instance_options import read_instance
 from psips.cli.screen import number, output, progress_line
 
 if TYPE_CHECKING:
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
 SHOWN = 30  # arms listed before those with the least weight are left out
 
 Number = float | None
-Count = int | None
 
 
 def complexity(
+    context: typer.Context,
     instance: Annotated[
         str, typer.Argument(help="A built-in instance (see `psips instances`) or a TOML file.")
     ],
@@ -29,26 +30,20 @@ def complexity(
     tolerance: Annotated[
         float, typer.Option(help="Largest relative duality gap of T* to accept.")
     ] = 0.001,
-    rho: Annotated[Number, typer.Option(help="Correlation, of 'correlated'.")] = None,
-    k: Annotated[Count, typer.Option("--k", help="Arms, of random instances.")] = None,
-    d: Annotated[Count, typer.Option("--d", help="Objectives, of random instances.")] = None,
-    max_complexity: Annotated[
-        Number, typer.Option(help="Largest hardness H of a random instance.")
-    ] = None,
-    instance_seed: Annotated[Count, typer.Option(help="Which random instance to take.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Compute the characteristic time T*, the best shares of pulls, and lower bounds."""
+    """Compute the characteristic time T*, the best shares of pulls, and lower bounds.
+
+    Parameters of a built-in instance are options too, as in `psips complexity worse --d 3`;
+    `psips instances` lists them. The parameter `seed` is `--instance-seed`.
+    """
     from psips.instances import BUILDERS, load
     from psips.problem_file import read_problem_file
 
-    params = {"rho": rho, "K": k, "d": d, "max_complexity": max_complexity}
-    params["seed"] = instance_seed
-    made = load(
-        instance, **{name: value for name, value in params.items() if value is not None}
-    )
-    if delta is None and instance not in BUILDERS:
-        delta = read_problem_file(instance).delta
+    name, params = read_instance(context, instance)
+    made = load(name, **params)
+    if delta is None and name not in BUILDERS:
+        delta = read_problem_file(name).delta
     delta = 0.1 if delta is None else delta
     with progress_line("computing (the first time, compiling takes about 15 s)"):
         from psips.geometry import complexity as compute

@@ -13,7 +13,11 @@ from psips.cli.screen import output
 def instances(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """List the built-in instances and their parameters."""
+    """List the built-in instances and their parameters.
+
+    Those are options of `psips simulate` and `psips complexity`: d=4 is --d 4; seed=1 is
+    --instance-seed 1.
+    """
     from psips.instances import instances as entries
 
     if as_json:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from psips.cli.instance_options import read_instance
 from psips.cli.screen import number, output, progress_bar, progress_line
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ Count = int | None
 
 
 def simulate(
+    context: typer.Context,
     instance: Annotated[
         str, typer.Argument(help="A built-in instance (see `psips instances`) or a TOML file.")
     ],
@@ -57,16 +59,13 @@ def simulate(
         int, typer.Option(help="Cap of a run; one that reaches it has not stopped.")
     ] = 10**6,
     jobs: Annotated[int, typer.Option(help="Runs at a time; -1 for all cores.")] = 1,
-    rho: Annotated[Number, typer.Option(help="Correlation, of 'correlated'.")] = None,
-    k: Annotated[Count, typer.Option("--k", help="Arms, of random instances.")] = None,
-    d: Annotated[Count, typer.Option("--d", help="Objectives, of random instances.")] = None,
-    max_complexity: Annotated[
-        Number, typer.Option(help="Largest hardness H of a random instance.")
-    ] = None,
-    instance_seed: Annotated[Count, typer.Option(help="Which random instance to take.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Simulate an instance: how many samples it takes and how often the answer is wrong."""
+    """Simulate an instance: how many samples it takes and how often the answer is wrong.
+
+    Parameters of a built-in instance are options too, as in `psips simulate near-tie
+    --gap 0.03`; `psips instances` lists them. The parameter `seed` is `--instance-seed`.
+    """
     rules: dict[str, Any] = {
         "delta": delta,
         "sampling": sampling,
@@ -78,9 +77,8 @@ def simulate(
         "alpha": alpha,
         "kappa": kappa,
     }
-    params = {"rho": rho, "K": k, "d": d, "max_complexity": max_complexity}
-    params["seed"] = instance_seed
-    summary = _run(instance, _given(params), _given(rules), seed, runs, max_samples, jobs)
+    name, params = read_instance(context, instance)
+    summary = _run(name, params, _given(rules), seed, runs, max_samples, jobs)
     if as_json:
         typer.echo(json.dumps(summary.to_dict(), indent=2))
     else:

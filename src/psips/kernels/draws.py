@@ -38,7 +38,7 @@ class Draw(NamedTuple):
     p: Floats  # (records,) probabilities of the cover's sets, relative to the largest
     made: Floats  # (3,) proposals made, literal draws made, number of the current draw
     nearest: Ints  # (2,) z and number of constraints of the piece of Alt nearest last time
-    lists: Ints  # (5, room) where kernels that allocate nothing keep their lists; the last two that piece's constraints
+    lists: Ints  # (5, room) where kernels keep lists; the last two: that piece's constraints
     work: Floats  # (3, room) the same for numbers; room for n answers or a record
 
 

@@ -1,9 +1,9 @@
 """Stopping rules that weigh the evidence against Alt(S_hat) instead of drawing from it.
 
-``glr``: stop when the likelihood ratio is large, see `psips.kernels.ratio`. ``certified``: stop when no
-verdict is open, see `psips.kernels.certificates`. ``bayes``: stop when the posterior
-probability of Alt(S_hat) is at most delta, see `psips.kernels.estimate`. ``ape``: stop when
-all of APE's indices are at least 0, see `psips.kernels.rivals`.
+``glr``: stop when the likelihood ratio is large, see `psips.kernels.ratio`. ``certified``:
+stop when no verdict is open, see `psips.kernels.certificates`. ``bayes``: stop when the
+posterior probability of Alt(S_hat) is at most delta, see `psips.kernels.estimate`. ``ape``:
+stop when all of APE's indices are at least 0, see `psips.kernels.rivals`.
 """
 
 from __future__ import annotations

@@ -137,31 +137,30 @@ def passes(
 
 @part
 def all_pieces(model: Model, front: Front, cover: Cover, handicap: Floats) -> float:
-    """Evidence against all pieces of Alt together, -log sum exp(-r^2 / 2), of a fresh cover.
+    """Evidence against all of Alt, -log sum exp(-r^2 / 2), from a fresh cover.
 
-    An answer that is out by one member while others are within reach of it had as many
+    The sum goes over the pairs of members and over the answers outside, of which the nearest
+    piece counts: each may be a near-tie, and each near-tie is a chance to err. An answer that is out by one member while others are within reach of it had as many
     chances to be taken for dominated: its pieces count as often.
     """
     metric = metric_of(model, front)
     members = front.members[: front.size[MEMBERS]]
     if front.size[COVERED] == 0:
         return 0.0
-    last, chances = -1, 1
     total = 0.0
+    last, most, chances = -1, 0.0, 1  # an answer outside S_hat, its nearest piece
     for k in range(front.size[RECORDS]):
         z, m = cover.shape[k, ANSWER], cover.shape[k, CONSTRAINTS]
-        pair = front.inside[z]
-        if pair:
-            xs = cover.terms[k, :, 0]
-            in_play = counts_for(metric, True, z, m, xs, cover.y[k])
-            factor = handicap[PAIR, in_play]
-            many = 1
-        else:
-            factor = handicap[ESCAPE, min(m, model.d)]
-            if z != last:
-                last, chances = z, within_reach(metric, z, members)
-            many = chances
-        total += many * math.exp(-0.5 * factor * cover.r[k] ** 2)
+        if front.inside[z]:
+            in_play = counts_for(metric, True, z, m, cover.terms[k, :, 0], cover.y[k])
+            total += math.exp(-0.5 * handicap[PAIR, in_play] * cover.r[k] ** 2)
+            continue
+        if z != last:
+            total += chances * most
+            last, most, chances = z, 0.0, within_reach(metric, z, members)
+        factor = handicap[ESCAPE, min(m, model.d)]
+        most = max(most, math.exp(-0.5 * factor * cover.r[k] ** 2))
+    total += chances * most
     return -math.log(max(total, 1e-300))
 
 

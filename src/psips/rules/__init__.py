@@ -331,7 +331,7 @@ class Rules:
 
 
 def handicaps(covariance: Floats, delta: float) -> Floats:
-    """What a squared distance counts for, by how many inequalities of its piece are in play.
+    """Return what squared distances count for, by how many inequalities are in play.
 
     The first row is for "i below j". Noise that takes an estimate out of it in one objective
     is one-sided normal; in k objectives its square follows a chi-bar-square law, whose tail is

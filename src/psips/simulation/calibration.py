@@ -10,27 +10,13 @@ from typing import Any
 import numpy as np
 
 from psips.errors import InputError, NoProofError
-from psips.geometry import complexity
-from psips.instances import Instance, instance
-from psips.parameters import Ball
-from psips.problem import Problem
+from psips.geometry import Complexity, complexity
+from psips.instances import Instance
 from psips.rules import Rules
+from psips.simulation.families import SHORT, families
 from psips.simulation.summary import clopper_pearson, simulate_many
 
-DELTAS = (0.1, 0.05)
-NAMES = (
-    "random",
-    "near-ties",
-    "closer ties",
-    "many arms",
-    "many objectives",
-    "rho = -0.9",
-    "rho = 0.9",
-    "linear",
-    "bernoulli",
-)
-INSTANCES = 10  # of each family
-CAP = 3_000_000  # samples of a run; one that reaches it claims nothing
+DELTAS = (0.3, 0.2, 0.1, 0.05, 0.01)
 
 
 @dataclass(frozen=True)
@@ -83,6 +69,7 @@ RULES = (
     Rule("bayes"),
 )
 BROKEN = Rule("bayes", divisor=8.0)
+DEFAULT = Rule(Rules().stopping, Rules().calibration, Rules().kappa).name
 
 Cell = tuple[str, float, str]  # rule, delta and family
 
@@ -97,7 +84,7 @@ class Row:
     delta : float
     runs, stopped, errors : int
     low, high : float
-        Clopper-Pearson 95% interval of the chance of an error, among runs that stopped.
+        Clopper-Pearson 95% interval of the chance to stop with a wrong set before the cap.
     label : str
         "above delta": the whole interval is; "holds": its upper end is at most delta;
         "half": at most delta / 2; "none stopped": nothing was claimed; "unclear" otherwise.
@@ -130,64 +117,6 @@ class Row:
         return asdict(self)
 
 
-def families() -> dict[str, list[Instance]]:
-    """Return the fixed families of instances, each with its instances."""
-    rng = np.random.default_rng(20240601)
-    apart = np.random.default_rng(20240602)
-    made = (
-        [instance("random-gaussian", K=5, d=2, seed=s) for s in range(INSTANCES)],
-        [_near_tie(rng, 0.2, 0.4) for _ in range(INSTANCES)],
-        [_near_tie(apart, 0.04, 0.08) for _ in range(INSTANCES)],
-        [_spread(rng, 20, 2) for _ in range(INSTANCES)],
-        [_spread(rng, 6, 5) for _ in range(INSTANCES)],
-        [instance("correlated", rho=-0.9)],
-        [instance("correlated", rho=0.9)],
-        [_linear(rng) for _ in range(INSTANCES)],
-        [instance("random-bernoulli", K=5, d=2, seed=s) for s in range(INSTANCES)],
-    )
-    return dict(zip(NAMES, made, strict=True))
-
-
-def _names(d: int) -> list[str]:
-    return [f"objective {c}" for c in range(1, d + 1)]
-
-
-def _near_tie(rng: np.random.Generator, least: float, most: float) -> Instance:
-    """Two arms that are almost equal, and one that is in the way of neither."""
-    close = rng.normal(size=2)
-    step = rng.uniform(least, most, 2) * rng.choice([-1.0, 1.0], 2)
-    means = np.vstack([close, close + step, close + np.array([3.0, -3.0])])
-    problem = Problem(objectives=_names(2), covariance=[1.0, 1.0], arms=3)
-    return Instance("near-tie", problem, means)
-
-
-def _spread(rng: np.random.Generator, K: int, d: int) -> Instance:
-    """Uniform means, and noise that makes T* = 100."""
-    means = rng.uniform(-1.0, 1.0, (K, d))
-    plain = Problem(objectives=_names(d), covariance=[1.0] * d, arms=K)
-    variance = 100.0 / complexity(plain, means, tolerance=0.05).t_star
-    problem = Problem(objectives=_names(d), covariance=[variance] * d, arms=K)
-    return Instance("spread", problem, means)
-
-
-def _linear(rng: np.random.Generator) -> Instance:
-    """Arms with features, drawn again until they do not take too long."""
-    while True:
-        features = rng.normal(size=(8, 3))
-        features /= np.linalg.norm(features, axis=1, keepdims=True)
-        theta = rng.uniform(-1.0, 1.0, (3, 2))
-        problem = Problem(
-            objectives=_names(2),
-            covariance=[0.25, 0.25],
-            features=features,
-            intercept=False,
-            parameter_set=Ball(2.0),
-        )
-        made = Instance("linear", problem, theta)
-        if complexity(made.problem, made.theta, tolerance=0.05).t_star < 150.0:
-            return made
-
-
 def measure(
     *,
     runs: int = 300,
@@ -195,7 +124,7 @@ def measure(
     deltas: Sequence[float] = DELTAS,
     rules: Sequence[Rule] = RULES,
     only: Sequence[str] | None = None,
-    cap: int = CAP,
+    cap: int | None = None,
     skip: Collection[Cell] = (),
     progress: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Row]:
@@ -204,15 +133,16 @@ def measure(
     Parameters
     ----------
     runs : int
-        Of each rule, delta and family; shared out evenly over its instances.
+        Of each rule, delta and family, or the share that an expensive family takes of them;
+        spread evenly over its instances.
     jobs : int
         Runs at a time.
     deltas : sequence of float
     rules : sequence of Rule
     only : sequence of str, optional
         Families to take; all by default.
-    cap : int
-        Samples of a run at most.
+    cap : int, optional
+        Samples of a run at most, if that is less than the family's own cap.
     skip : collection of (rule, delta, family)
         What is not to be measured.
     progress : callable, optional
@@ -222,25 +152,27 @@ def measure(
         raise InputError(f"the calibration needs at least one run, got {runs}")
     for rule, delta in product(rules, deltas):
         rule.rules(delta)  # what cannot be used is said before hours are spent
+    every = families()
     cells = [
         (rule, delta, name)
-        for rule, delta, name in product(rules, deltas, NAMES)
+        for rule, delta, name in product(rules, deltas, every)
         if (only is None or name in only) and (rule.name, delta, name) not in skip
     ]
-    every = families()
-    bounds = {
-        name: [complexity(one.problem, one.theta, tolerance=0.05) for one in every[name]]
-        for name in dict.fromkeys(name for _, _, name in cells)
-    }
+    bounds: dict[str, list[Complexity]] = {}
     for rule, delta, name in cells:
         progress(f"{rule.name}, delta {delta:g}, {name}")
-        made = every[name]
-        counts = [runs // len(made) + (k < runs % len(made)) for k in range(len(made))]
-        found = _family(rule, delta, made, counts, jobs, cap)
+        family = every[name]
+        made, limit, asked = family.instances(), family.limit(cap), family.runs(runs)
+        counts = [asked // len(made) + (k < asked % len(made)) for k in range(len(made))]
+        found = _family(rule, delta, made, counts, jobs, limit)
         if found is not None:
+            if name not in bounds:
+                bounds[name] = [
+                    complexity(one.problem, one.theta, tolerance=0.05) for one in made
+                ]
             lower = [bound.lower_bound_kl(delta) for bound in bounds[name]]
             mean = float(np.average(lower, weights=counts))
-            yield _row(rule.name, name, delta, *found, mean, cap)
+            yield _row(rule.name, name, delta, *found, mean, limit)
 
 
 def _family(
@@ -281,7 +213,7 @@ def _row(
     lower_bound: float,
     cap: int,
 ) -> Row:
-    low, high = clopper_pearson(errors, stopped)
+    low, high = clopper_pearson(errors, runs)
     label = "unclear"
     if stopped == 0:
         label = "none stopped"
@@ -325,6 +257,65 @@ def _sum(rule: str, delta: float, parts: Sequence[Row]) -> Row:
         sum(row.stopped for row in parts),
         sum(row.errors for row in parts),
         sum(row.runs * row.mean_samples for row in parts) / runs,
-        sum(row.runs * row.lower_bound for row in parts) / runs,
+        # Nobody is asked for more samples than the cap.
+        sum(row.runs * min(row.lower_bound, row.cap) for row in parts) / runs,
         max(row.cap for row in parts),
+    )
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the cells say of a rule.
+
+    Parameters
+    ----------
+    rule : str
+    verdict : str
+        "broken": in some cell the whole interval lies above delta; "measured": in every cell
+        that can tell it ends at or below delta; "not settled" otherwise.
+    cells, telling : int
+        How many cells there are, and how many can tell.
+    worst : tuple of Row
+        Those with errors, the worst in relation to delta first.
+    against : tuple of Row
+        The cells that keep it from being measured.
+    """
+
+    rule: str
+    verdict: str
+    cells: int
+    telling: int
+    worst: tuple[Row, ...]
+    against: tuple[Row, ...]
+
+
+def tells(row: Row) -> bool:
+    """Whether a cell has enough runs to tell.
+
+    It has if no error at all would have given an upper end of at most delta, and if half of
+    the runs stopped (or there is a cap at which hardly any can be expected to).
+    """
+    enough = clopper_pearson(0, row.runs)[1] <= row.delta
+    return enough and (2 * row.stopped >= row.runs or families()[row.family].cap == SHORT)
+
+
+def judge(rows: Sequence[Row]) -> list[Judgement]:
+    """Return what the rows say of each of their rules."""
+    return [
+        _judge(rule, [row for row in rows if row.rule == rule])
+        for rule in dict.fromkeys(row.rule for row in rows)
+    ]
+
+
+def _judge(rule: str, rows: Sequence[Row]) -> Judgement:
+    def badness(row: Row) -> tuple[float, float]:
+        return row.errors / row.runs / row.delta, row.low
+
+    worst = sorted((row for row in rows if row.errors), key=badness, reverse=True)
+    above = [row for row in worst if row.low > row.delta]
+    telling = [row for row in rows if tells(row)]
+    open_ = sorted((row for row in telling if row.high > row.delta), key=badness, reverse=True)
+    verdict = "broken" if above else "not settled" if open_ or not telling else "measured"
+    return Judgement(
+        rule, verdict, len(rows), len(telling), tuple(worst), tuple(above or open_)
     )

@@ -1,0 +1,115 @@
+"""Options of the command line that are parameters of the instance: read off its builder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import typer
+
+# For `app.command`: what the command itself does not know is left to the instance.
+CONTEXT = {"ignore_unknown_options": True, "allow_extra_args": True}
+RENAMED = {"seed": "instance-seed"}  # --seed is that of the runs
+
+
+class Asked(NamedTuple):
+    """An instance by name or path, and its parameters."""
+
+    name: str
+    params: dict[str, Any]
+
+
+def flag(parameter: str) -> str:
+    """Return the option of a builder's parameter.
+
+    Examples
+    --------
+    >>> flag("max_complexity"), flag("K"), flag("seed")
+    ('--max-complexity', '--k', '--instance-seed')
+    """
+    return f"--{RENAMED.get(parameter, parameter).replace('_', '-').lower()}"
+
+
+def command_of(name: str, params: dict[str, Any]) -> str:
+    """Return how to simulate a built-in instance.
+
+    Examples
+    --------
+    >>> command_of("worse", {"d": 4, "gap": 0.3})
+    'psips simulate worse --d 4 --gap 0.3'
+    """
+    given = "".join(f" {flag(key)} {value}" for key, value in params.items())
+    return f"psips simulate {name}{given}"
+
+
+def read_instance(context: typer.Context, first: str) -> Asked:
+    """Read the instance's name and its parameters from what the command left over.
+
+    Parameters
+    ----------
+    context : typer.Context
+    first : str
+        What the command took for the instance; an option, if options came before it.
+    """
+    from psips.errors import InputError, unknown
+    from psips.instances import BUILDERS, instances
+
+    names, options = _split([first, *context.args])
+    if len(names) != 1:
+        got = " and ".join(repr(name) for name in names) or "none"
+        raise InputError(f"expected one instance, got {got}: name one, then its options")
+    name = names[0]
+    every = {entry.name: entry.params for entry in instances()}
+    own = every.get(name, {})
+    by_flag = {flag(key): key for params in every.values() for key in params}
+    params: dict[str, Any] = {}
+    for option, text in options:
+        if option not in by_flag or (own and by_flag[option] not in own):
+            known = [flag(key) for key in own] + _flags_of(context)
+            raise unknown(f"option of {name!r}", option, known)
+        key = by_flag[option]
+        if name in BUILDERS and own:
+            params[key] = _value(option, text, own[key])
+        else:
+            params[key] = text  # which is refused: it has no parameters
+    return Asked(name, params)
+
+
+def _split(tokens: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the words, and the options with their values."""
+    from psips.errors import InputError
+
+    words, options = [], []
+    rest = iter(tokens)
+    for token in rest:
+        if not token.startswith("--"):
+            words.append(token)
+            continue
+        option, found, value = token.partition("=")
+        if not found:
+            following = next(rest, None)
+            if following is None or following.startswith("--"):
+                raise InputError(f"option {option!r} needs a value")
+            value = following
+        options.append((option, value))
+    return words, options
+
+
+def _flags_of(context: typer.Context) -> list[str]:
+    return [option for one in context.command.params for option in one.opts if "--" in option]
+
+
+def _value(option: str, text: str, default: Any) -> Any:
+    """Read a value of the kind that the parameter has by default."""
+    from psips.errors import InputError
+
+    if isinstance(default, str):
+        return text
+    kind, expected = (
+        (int, "a whole number") if isinstance(default, int) else (float, "a number")
+    )
+    try:
+        return kind(text)
+    except ValueError:
+        raise InputError(f"{option}: expected {expected}, got {text!r}") from None
