@@ -47,7 +47,10 @@ REFINE = 4.0  # nodes within e^-REFINE of the largest are split until they touch
 
 @part
 def _group(metric: Metric, diagonal: bool, z: int, kept: int, terms: Ints, y: Floats) -> int:
-    """One group an objective, then merge groups that pull the same way; return how many."""
+    """One group an objective, then merge groups that pull the same way; return how many.
+
+    The groups are numbered so that no entry of b is negative, see ``_order``.
+    """
     groups = 0
     for k in range(kept):
         terms[k, 2] = groups
@@ -72,12 +75,49 @@ def _group(metric: Metric, diagonal: bool, z: int, kept: int, terms: Ints, y: Fl
                         if terms[k, 2] == g:
                             terms[k, 2] = f
         if clash < 0:
+            if groups > 1:
+                _order(metric, z, kept, terms, y, G)
             break
         groups -= 1
         for k in range(kept):
             if terms[k, 2] > clash:
                 terms[k, 2] -= 1
     return groups
+
+
+@part
+def _order(metric: Metric, z: int, kept: int, terms: Ints, y: Floats, G: Floats) -> None:
+    """Number the groups so that each comes when its b is the largest of those left.
+
+    Then b >= 0, and { e >= b } lies in the half-space b.e >= b.b tangent to the piece: its
+    distance is the piece's own. In another order b can be negative, and the set far too
+    large. (If every b left were negative, those in place would be the projection's whole
+    support, but every multiplier of a group is positive; putting a group in place raises
+    the multipliers of the others, because G has no positive entry off the diagonal.)
+    """
+    groups = G.shape[0]
+    rest = np.zeros(groups)  # gap of each group, given that those in place are at 0
+    for k in range(kept):
+        x, c = terms[k, 0], terms[k, 1]
+        rest[terms[k, 2]] += y[k] * (metric.mu[x, c] - metric.mu[z, c])
+    place = np.full(groups, -1, np.int64)
+    for position in range(groups):
+        chosen, most = -1, -np.inf
+        for g in range(groups):
+            if place[g] < 0:
+                b = rest[g] / math.sqrt(max(G[g, g], 1e-300))
+                if chosen < 0 or b > most:
+                    chosen, most = g, b
+        place[chosen] = position
+        for g in range(groups):  # condition the others on it
+            if place[g] < 0:
+                share = G[g, chosen] / max(G[chosen, chosen], 1e-300)
+                rest[g] -= share * rest[chosen]
+                for f in range(groups):
+                    if place[f] < 0:
+                        G[g, f] -= share * G[chosen, f]
+    for k in range(kept):
+        terms[k, 2] = place[terms[k, 2]]
 
 
 @part
