@@ -46,7 +46,7 @@ def _camps(correlation: float, *side: int) -> list[list[float]]:
 
 
 def _symmetric(d: int, *above: float) -> list[list[float]]:
-    """A correlation matrix by the entries above its diagonal, row by row."""
+    """Return a correlation matrix by the entries above its diagonal, row by row."""
     R = np.eye(d)
     R[np.triu_indices(d, 1)] = above
     return [[float(v) for v in row] for row in R + R.T - np.eye(d)]
