@@ -76,11 +76,12 @@ def elimination(
             N[a] += 1
             arms.append(a)
         seen = np.maximum(N, 1)
-        M, b = leads(sums / seen[:, None] / sd), radii(seen, delta)
-        A1 = [i for i in active if not any(-M[i, j] > b[i] + b[j] for j in active)]
-        P1 = [i for i in A1 if all(M[i, j] >= b[i] + b[j] for j in A1 if j != i)]
+        M, b = leads(sums / seen[:, None] / sd), radii(seen, delta / K)
+        r = np.hypot(b[:, None], b[None, :])  # of the difference of two arms
+        A1 = [i for i in active if not any(-M[i, j] > r[i, j] for j in active)]
+        P1 = [i for i in A1 if all(M[i, j] >= r[i, j] for j in A1 if j != i)]
         rest = [i for i in A1 if i not in P1]
-        P2 = [j for j in P1 if not (keep and any(M[i, j] <= b[i] + b[j] for i in rest))]
+        P2 = [j for j in P1 if not (keep and any(M[i, j] <= r[i, j] for i in rest))]
         accepted += P2
         active = [i for i in A1 if i not in P2]
     return arms, sorted(accepted)
@@ -95,9 +96,8 @@ def challenger_law(
     return counts / counts.sum()
 
 
-def ascent_step(logs: Floats, steepest: float, gains: Floats, t: int) -> tuple[Floats, float]:
-    steepest = max(steepest, float(gains.max()))
-    if steepest == 0:  # theta_hat is on the boundary
-        return logs, steepest
-    logs = logs + gains / steepest * np.sqrt(np.log(len(logs)) / (1 + t))
-    return logs - logs.max(), steepest
+def ascent_step(logs: Floats, gains: Floats, t: int) -> Floats:
+    if gains.max() == 0:  # theta_hat is on the boundary
+        return logs
+    logs = logs + gains / gains.max() * np.sqrt(np.log(len(logs)) / (1 + t))
+    return logs - logs.max()

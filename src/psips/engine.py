@@ -7,10 +7,12 @@ the key and of the results it was told, in their order.
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from psips.attention import attentively
 from psips.kernels.belief import SPANNED, Belief, empty_belief, learn, refit
 from psips.kernels.cover import Cover, empty_cover
 from psips.kernels.draws import LITERAL, Draw, empty_draw
@@ -44,6 +46,9 @@ from psips.kernels.round import (
 from psips.kernels.run import ASK, RUN, TELL, drive, drive_certainly, drive_literally
 
 CAPACITY = 4096  # half-spaces a cover may hold; a larger one is not built
+SWIFT = 100  # answers up to which a step takes no time that anybody would cut short
+PAUSE = 0.1  # seconds that a slice of a run takes, about
+FIRST_SLICE = 64  # results in the first of them
 LARGE_CAPACITY = 32768  # the same, beyond a hundred answers
 
 
@@ -124,9 +129,23 @@ class Engine:
 
     def run(self, source: Source, noise_key: Stream, results: int) -> None:
         """Pull from ``source`` until the rule stops or ``results`` results are in."""
-        self._drive(RUN, source, noise_key, results)
+        size = FIRST_SLICE  # one slice after the other, so that Ctrl-C is seen between them
+        while True:
+            begin = perf_counter()
+            told = int(self.belief.tally[0])
+            self._drive(RUN, source, noise_key, min(results, told + size))
+            if self.stopped or self.belief.tally[0] >= results:
+                break
+            size = 2 * size if perf_counter() - begin < PAUSE else max(1, size // 2)
 
     def _drive(self, mode: int, source: Source, noise_key: Stream, results: int) -> int:
+        """Do one step, or a slice of a run; one that can be long where Ctrl-C is seen."""
+        step = mode, source, noise_key, results
+        if self.options.draws == LITERAL or self.model.n > SWIFT:
+            return attentively(self._step, *step, stop=self._draw.made)
+        return self._step(*step)
+
+    def _step(self, mode: int, source: Source, noise_key: Stream, results: int) -> int:
         if self.options.draws == LITERAL:
             return drive_literally(
                 self.model,
@@ -205,14 +224,16 @@ class Engine:
         from psips.kernels.estimate import change_probability
 
         capacity = CAPACITY if self.model.n <= 100 else LARGE_CAPACITY
-        return change_probability(self.model, self.belief, self.key, capacity, draws)
+        return attentively(
+            change_probability, self.model, self.belief, self.key, capacity, draws
+        )
 
     def probabilities(self, draws: int = 4096) -> tuple[Floats, Floats]:
         """By answer, the probability of being Pareto-optimal and its standard error."""
         from psips.kernels.estimate import probabilities
 
         capacity = CAPACITY if self.model.n <= 100 else LARGE_CAPACITY
-        return probabilities(self.model, self.belief, self.key, capacity, draws)
+        return attentively(probabilities, self.model, self.belief, self.key, capacity, draws)
 
     def snapshot(self) -> dict[str, Any]:
         """Return the state as plain data; floats survive JSON to the bit."""

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from psips.attention import attentively
 from psips.checks import RANK, frozen
 from psips.errors import InputError, check_keys, listing
 from psips.gaps import gaps, hardness
@@ -251,12 +252,16 @@ class _Game:
         empty = np.zeros((0, 0))
         if model.unstructured:
             inverse = 1 / np.maximum(w, FLOOR * w.max())
-            found = respond(model.Sigma, self.mu, self.inside, inverse, empty, empty, np.inf)
+            found = attentively(
+                respond, model.Sigma, self.mu, self.inside, inverse, empty, empty, np.inf
+            )
             return (*found[:5], found[5] @ model.Sigma, found[6])
         V = self.A.T @ (w[:, None] * self.A) + FLOOR * w.max() * np.eye(self.A.shape[1])
         F = np.linalg.inv(np.linalg.cholesky(V)).T  # F F^T = V^-1
         W, AF = np.ascontiguousarray(self.Z @ F), np.ascontiguousarray(self.A @ F)
-        found = respond(model.Sigma, self.mu, self.inside, np.zeros(0), W, AF, np.inf)
+        found = attentively(
+            respond, model.Sigma, self.mu, self.inside, np.zeros(0), W, AF, np.inf
+        )
         return (*found[:5], self.basis @ F @ found[5] @ model.Sigma, found[6])
 
     def respond(self, w: Floats) -> BestResponse:

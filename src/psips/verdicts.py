@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from psips.attention import attentively
 from psips.engine import Engine
 from psips.kernels.belief import Belief
 from psips.kernels.certificates import IN, OPEN, OUT
@@ -87,8 +88,8 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
     log_inverse = engine.options.calibration.log_inverse
     engine = engine.without_prior()
     belief = engine.belief
-    codes, rivals, objectives, widths, L = verdicts(
-        engine.model, belief, engine.front, log_inverse
+    codes, rivals, objectives, widths, L = attentively(
+        verdicts, engine.model, belief, engine.front, log_inverse
     )
     values = belief.theta if problem.unstructured else engine.model.Z @ belief.theta
     wanted = np.flatnonzero((codes == OPEN) & (rivals >= 0))
@@ -157,7 +158,7 @@ def _promises(
         arms, coefficients = combinations(model.A, model.Z[pairs[:, 0]] - model.Z[pairs[:, 1]])
         weights = np.abs(coefficients)
         weights[weights < ROUNDING * weights.max(axis=1, keepdims=True)] = 0.0
-    counts = further(model, belief, engine.front.inside, L, pairs, arms, weights)
+    counts = attentively(further, model, belief, engine.front.inside, L, pairs, arms, weights)
     return [
         [(int(arms[row, k]), int(counts[row, k])) for k in np.flatnonzero(counts[row])]
         for row in range(len(pairs))

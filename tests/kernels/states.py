@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from kernels.entries import State, plain_model, state
+from psips.simulation.bench import EDGES
 
 CORRELATED = np.array(
     [
@@ -78,3 +79,11 @@ def at(name: str, level: float, scale: float = 1.0) -> State:
     model = plain_model(pair(0.3), A=ARMS, Z=ANSWERS, ball=ball)
     theta = np.random.default_rng(12).normal(size=(3, 2))
     return state(model, theta, pulls * UNEVEN, scale)
+
+
+def edge(label: str, distance: float) -> State:
+    """A state of the bench, with as many pulls of each arm as put Alt at that distance."""
+    R, means = (np.array(part) for part in EDGES[label])
+    model = plain_model(R, K=len(means))
+    near = state(model, means, np.ones(len(means))).front.reach[0]
+    return state(model, means, np.full(len(means), (distance / near) ** 2))

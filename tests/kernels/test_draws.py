@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import laws
 from kernels import states
@@ -33,6 +35,7 @@ from kernels.entries import (
     walk,
 )
 from psips.kernels.firsthit import DRIFT, STOPPER
+from psips.kernels.front import RECORDS
 
 SAMPLES = 10_000
 
@@ -81,6 +84,50 @@ def test_law_of_the_first_hit(name: str, level: float) -> None:
     proposals, draws = at.draw.made[:2]
     assert (draws > 0) == (proposals == 0)  # one way or the other
     assert proposals > 0 or level > 0.1  # by jumps where hits are rare
+
+
+@pytest.mark.parametrize("label", ["2 opposed", "3, near singular", "5 in camps"])
+def test_law_near_the_edge(label: str) -> None:
+    """Correlations with which the order of the groups in a record matters."""
+    at = states.edge(label, 2.2)
+    found, expected = hits(HITS, at, SAMPLES), literal(at, SAMPLES, rng=8)
+    assert at.draw.made[0] > 0
+    table = compare(at, found, expected)
+    assert min(table.values()) > laws.FAIR, table
+
+
+@pytest.mark.parametrize(
+    ("label", "most"),
+    [
+        ("2 opposed", 2),
+        ("3, near singular", 6),
+        ("4, near singular", 400),
+        ("5 opposed", 60),
+        ("5 in camps", 10),
+        ("6 in camps", 1000),
+        ("6, near singular", 2000),
+    ],
+)
+def test_proposals_for_a_hit_near_the_edge(label: str, most: float) -> None:
+    """Groups in a bad order make a set far larger than its piece: 250 to 10^5 and more."""
+    at = states.edge(label, 4.5)
+    hits(HITS, at, 100)
+    assert at.draw.made[0] / 100 <= most
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10**6), st.integers(2, 6))
+def test_a_set_is_as_far_as_its_piece(seed: int, d: int) -> None:
+    """No entry of b is negative when a cover is built, so that |b| is the distance."""
+    rng = np.random.default_rng(seed)
+    side = rng.choice([-1.0, 1.0], d) * rng.uniform(0.8, 1.0, d)
+    R = np.outer(side, side) + np.diag(1.0 - side**2)
+    means = rng.normal(size=(4, d)) * 10.0 ** rng.uniform(-1, 1, d)
+    at = state(plain_model(R + 1e-3 * np.eye(d), K=4), means, rng.uniform(5, 40, 4))
+    for k in range(at.front.size[RECORDS]):
+        groups = at.cover.shape[k, 2]
+        b = at.cover.b[k, :groups]
+        assert groups == 1 or b.min() >= -1e-6 * np.abs(b).max()
 
 
 def test_control_literal_against_literal() -> None:

@@ -5,9 +5,10 @@ Within group g the multipliers y of the projection give the linear form
 f_g = sum_{k in g} y_k (z - x_k)(c_k), which is >= 0 on the piece; f has mean -gap and
 covariance Gamma = L L^T. Groups are formed so that Gamma has no positive entry off the
 diagonal: then L^-1 >= 0 and the piece lies in { e >= b }, where e is the standardised
-L^-1 (f + gap) and b = L^-1 gap, whose probability is prod_j P(N > b_j / scale). With one
-group this is the half-space tangent to the piece; with a diagonal Sigma there is one group
-for each objective, and "i below j" is covered by itself.
+L^-1 (f + gap) and b = L^-1 gap, whose probability is prod_j P(N > b_j / scale). The groups
+come in an order in which b >= 0 (``tree._order``), so that the set is never larger than the
+half-space tangent to the piece. With one group it is that half-space; with a diagonal Sigma
+there is one group for each objective, and "i below j" is covered by itself.
 
 The structure is kept between rounds and its numbers are refreshed: a record stays valid,
 if a little loose, whatever theta becomes. Pieces with less than e^-28 of the largest one's

@@ -22,6 +22,7 @@ from psips.kernels.rng import Stream, normal
 FIRST_HIT = 0
 LITERAL = 1
 
+HALT = 3  # place in Draw.made: not 0 if somebody asked the draws to end
 PATIENCE = 1_000_000  # draws after which a learner goes without a hit
 OUTSIDE = 100  # hits outside Theta after which a learner takes one of them
 
@@ -36,7 +37,7 @@ class Draw(NamedTuple):
     shift: Floats  # (h, d)
     piece: Ints  # (2,) piece of Alt in which the point was found, see ``find_change``
     p: Floats  # (records,) probabilities of the cover's sets, relative to the largest
-    made: Floats  # (3,) proposals made, literal draws made, number of the current draw
+    made: Floats  # (4,) proposals made, literal draws made, number of the current draw, HALT
     nearest: Ints  # (2,) z and number of constraints of the piece of Alt nearest last time
     lists: Ints  # (5, room) where kernels keep lists; the last two: that piece's constraints
     work: Floats  # (3, room) the same for numbers; room for n answers or a record
@@ -55,7 +56,7 @@ def empty_draw(model: Model, capacity: int) -> Draw:
         np.zeros(shape),
         np.zeros(2, np.int64),
         np.zeros(capacity),
-        np.zeros(3),
+        np.zeros(4),
         np.full(2, -1, np.int64),
         np.zeros((5, room), np.int64),
         np.zeros((3, room)),

@@ -19,19 +19,37 @@ import numpy as np
 
 from psips.kernels.belief import Belief
 from psips.kernels.cover import FEWER_NATS, NATS, Cover, empty_cover
-from psips.kernels.draws import Draw, draw_row, empty_draw, literal_draw
+from psips.kernels.draws import Draw, draw_row, draw_theta, empty_draw, literal_draw
 from psips.kernels.firsthit import FREQUENT, LEARNER, _propose, weigh
-from psips.kernels.front import COVERED, EAGER, RECORDS, Front, empty_front, image
+from psips.kernels.front import (
+    COVERED,
+    EAGER,
+    MEMBERS,
+    RECORDS,
+    Front,
+    empty_front,
+    image,
+)
 from psips.kernels.jit import kernel, part
 from psips.kernels.model import Floats, Model
-from psips.kernels.pareto import dominates
+from psips.kernels.pareto import dominates, pareto_set
 from psips.kernels.rng import ESTIMATE, PLACES, Stream, log_tail, seed, uniform
-from psips.kernels.tree import build, build_around
+from psips.kernels.tree import MANY, build, build_around
 
 LOOK = 32  # draws between two looks at whether the matter is clear
 FAR = 9.0  # standard deviations beyond which a change is not looked for: 1e-19
 REACH = 6.0  # the same for an arm that would have to spoil a change just found
 FEWEST, ALTOGETHER = 20, 20_000  # draws for an answer at least; for all of them about
+
+# Bounds of the work, in steps of about two nanoseconds; they are counted, not timed, so that
+# the same question has the same answer everywhere.
+FEW = 30  # answers up to which each has draws of its own and nothing is bounded but trees
+SURVEY = 1e8  # common draws, for all answers
+LEAST_SURVEY = 8  # such draws, whatever they cost
+SEEN = 10.0  # changes in them that are enough
+SINGLY = 1e8  # draws for single answers
+NODES = 2000  # nodes of an answer's tree, at most
+FRONT = 1e8  # draws for the whole set
 
 
 @part
@@ -150,6 +168,38 @@ def sure_enough(
     return log_p + math.log1p(2.0 * error)
 
 
+@part
+def survey(model: Model, belief: Belief, front: Front, draw: Draw, changes: Floats) -> float:
+    """Plain draws, each looked at for all answers; return how many.
+
+    ``changes`` (n,) becomes in how many of them an answer enters or leaves the set.
+    """
+    n, d = model.n, model.d
+    keep = np.zeros(n, np.bool_)
+    made = spent = 0.0
+    while made < LEAST_SURVEY or (spent < SURVEY and made < ALTOGETHER):
+        made += 1.0
+        if model.unstructured:
+            for a in range(n):
+                sd = math.sqrt(front.inverse[a])
+                draw_row(draw.stream, model.L, belief.theta, sd, a, draw.values)
+        else:
+            draw_theta(
+                draw.stream, model.L, belief.F, belief.theta, 1.0, draw.work[0], draw.theta
+            )
+            for a in range(n):
+                image(model.Z, draw.theta, a, draw.values)
+        pareto_set(draw.values, keep)
+        optimal = 0
+        for z in range(n):
+            if keep[z]:
+                optimal += 1
+            if keep[z] != front.inside[z]:
+                changes[z] += 1.0
+        spent += n * (4.0 * d + (2.0 * optimal if d > 3 else 100.0) + model.Z.shape[1])
+    return made
+
+
 @kernel
 def change_probability(
     model: Model, belief: Belief, key: Stream, capacity: int, draws: int
@@ -160,6 +210,8 @@ def change_probability(
     draw = empty_draw(model, capacity)
     build(model, belief, front, cover, 1.0)
     seed(draw.stream, key, belief.tally[0], ESTIMATE)
+    each = 10.0 * front.size[RECORDS] + 4.0 * model.n * model.d
+    draws = min(draws, max(5 * FEWEST, int(FRONT / each)))
     log_p, error = estimate_change(model, belief, front, cover, draw, draws, np.inf, -1)
     return log_p, error if log_p > -np.inf else np.inf
 
@@ -173,24 +225,44 @@ def probabilities(
     Each answer has a cover and draws of its own, so that its probability of changing place
     is accurate however small it is. Where the change is farther than FAR, it is given as 0
     with a bound for the error; where none of the draws shows it, the error is what one of
-    them would have meant.
+    them would have meant. Of more than FEW answers that is done for those that hardly ever
+    change in draws common to all, one after the other, as far as SINGLY goes; the others
+    are given the share of common draws.
     """
+    n = model.n
     front = empty_front(model)
     cover = empty_cover(model, capacity)
     draw = empty_draw(model, capacity)
     build(model, belief, front, cover, 1.0)
     seed(draw.stream, key, belief.tally[0], PLACES)
-    optimal = np.empty(model.n)
-    spread = np.empty(model.n)
-    each = min(draws, max(FEWEST, ALTOGETHER // model.n))
-    for z in range(model.n):
+    optimal = np.empty(n)
+    spread = np.empty(n)
+    changes = np.zeros(n)
+    common = spent = 0.0
+    others = n if n <= MANY else front.size[MEMBERS]
+    nodes = NODES
+    if n > FEW:
+        common = survey(model, belief, front, draw, changes)
+        nodes = int(min(NODES, max(FEWEST, SINGLY / n / others)))
+    each = min(draws, max(FEWEST, ALTOGETHER // n))
+    for z in range(n):
         change = 0.0
-        distance = build_around(model, front, cover, z, FAR)
-        if distance > FAR:
-            spread[z] = max(model.n, model.d) * math.exp(log_tail(distance))
+        if n > FEW and (changes[z] >= SEEN or spent > SINGLY):
+            change = changes[z] / common
+            hits = max(changes[z], 1.0)  # without one, the error is what one would mean
+            spread[z] = math.sqrt(hits * (1.0 - hits / (common + 1.0))) / common
         else:
-            log_p, error = estimate_change(model, belief, front, cover, draw, each, np.inf, z)
-            change = math.exp(log_p)
-            spread[z] = change * error if log_p > -np.inf else math.exp(error)
+            distance = build_around(model, front, cover, z, FAR, nodes)
+            records = front.size[RECORDS]
+            spent += 30.0 * n + records * (200.0 + 2.0 * others)
+            if distance > FAR:
+                spread[z] = max(n, model.d) * math.exp(log_tail(distance))
+            else:
+                spent += each * (10.0 * records + 8.0 * n * model.d)
+                log_p, error = estimate_change(
+                    model, belief, front, cover, draw, each, np.inf, z
+                )
+                change = math.exp(log_p)
+                spread[z] = change * error if log_p > -np.inf else math.exp(error)
         optimal[z] = 1.0 - change if front.inside[z] else change
     return optimal, spread

@@ -18,6 +18,7 @@ from psips.kernels.belief import Belief
 from psips.kernels.cone import move
 from psips.kernels.cover import MARGIN, Cover
 from psips.kernels.draws import (
+    HALT,
     OUTSIDE,
     PATIENCE,
     Draw,
@@ -336,7 +337,7 @@ def first_hit(
         P, top = weigh(scale, limit, size[RECORDS], cover, who, draw.p)
     log_P = math.log(P) + top
     if log_P > math.log(FREQUENT):
-        while index < PATIENCE:
+        while index < PATIENCE and draw.made[HALT] == 0.0:
             index += 1.0
             if literal_draw(model, belief, front, draw, scale):
                 outside += 1
@@ -350,10 +351,12 @@ def first_hit(
                     return math.log(index)
             if math.log(index) >= log_budget:
                 return np.inf
-        return np.inf if learner else math.log(index)
+        return np.inf if learner else math.log(max(index, 1.0))
 
     log_index = math.log(index) if index > 0.0 else -np.inf
     for _ in range(PATIENCE):
+        if draw.made[HALT] != 0.0:
+            break
         jump = log_geometric(draw.stream, log_P)
         larger = max(jump, log_index)
         log_index = larger + math.log1p(math.exp(min(jump, log_index) - larger))

@@ -6,7 +6,8 @@ v: a supergradient of F at w. Each ask moves the weights along it on the simplex
 
     w <- w exp(g sqrt(log K) / (G sqrt(1 + t))), normalised,
 
-with t the asks so far and G the largest entry of a gradient so far, and mixes them with forced
+with t the asks so far and G the largest entry of this gradient (the largest so far, one of the
+first wild estimates, would keep the steps tiny for good), and mixes them with forced
 exploration as the other learners do.
 """
 
@@ -86,13 +87,14 @@ def supergradient(model: Model, front: Front, w: Floats, gains: Floats) -> None:
 
 
 @part
-def ascend(logs: Floats, steepest: Floats, gains: Floats, t: float) -> None:
+def ascend(logs: Floats, gains: Floats, t: float) -> None:
     """One step of mirror ascent; ``logs`` (K,) are the weights' logarithms, the largest 0."""
     K = logs.shape[0]
+    steepest = 0.0
     for a in range(K):
-        steepest[0] = max(steepest[0], gains[a])
-    if steepest[0] > 0.0:
-        rate = math.sqrt(math.log(float(K)) / (1.0 + t)) / steepest[0]
+        steepest = max(steepest, gains[a])
+    if steepest > 0.0:
+        rate = math.sqrt(math.log(float(K)) / (1.0 + t)) / steepest
         top = -np.inf
         for a in range(K):
             logs[a] += rate * gains[a]
@@ -135,7 +137,7 @@ def choose_by_gradient(
         gains = np.empty(model.K)
         normalise(rival.logs, w)
         supergradient(model, front, w, gains)
-        ascend(rival.logs, rival.steepest, gains, float(learner.tally[ASKED]))
+        ascend(rival.logs, gains, float(learner.tally[ASKED]))
         normalise(rival.logs, w)
     return next_arm(model, options, belief, learner, draw, key, learned, w)
 

@@ -138,6 +138,4 @@ def lend_source(source: Source) -> Source:
 @spliced
 def lend_rival(rival: Rival) -> Rival:
     """Return the same state of a rival, without reference counting."""
-    return Rival(
-        lent(rival.standing), lent(rival.rounds), lent(rival.logs), lent(rival.steepest)
-    )
+    return Rival(lent(rival.standing), lent(rival.rounds), lent(rival.logs))

@@ -11,7 +11,15 @@ import math
 import numpy as np
 
 from psips.kernels.belief import Belief, in_theta
-from psips.kernels.draws import OUTSIDE, PATIENCE, Draw, draw_rest, draw_row, draw_theta
+from psips.kernels.draws import (
+    HALT,
+    OUTSIDE,
+    PATIENCE,
+    Draw,
+    draw_rest,
+    draw_row,
+    draw_theta,
+)
 from psips.kernels.front import Front, copy_rows, image
 from psips.kernels.jit import part
 from psips.kernels.learner import form
@@ -97,6 +105,9 @@ def shared_draws(
                     copy_rows(trial, point)
         if index >= PATIENCE and stop_hit < np.inf:
             break
+        if draw.made[HALT] != 0.0:  # no hit is no reason to stop then
+            stop_hit = min(stop_hit, math.log(index))
+            break
     return stop_hit, learn_hit
 
 
@@ -124,8 +135,10 @@ def in_ball_hit(
             sd = scale * math.sqrt(front.inverse[a])
             for _ in range(PATIENCE):
                 draw_row(draw.stream, model.L, belief.theta, sd, a, point)
-                if form(model.P, point[a]) < radius * radius:
+                if form(model.P, point[a]) < radius * radius or draw.made[HALT] != 0.0:
                     break
+        if draw.made[HALT] != 0.0:
+            break
         if in_alternative(point, front.inside, members):
             outside += 1
             kind, ball, low, high = model.kind, model.ball, model.low, model.high

@@ -82,18 +82,23 @@ def decisive(
     """
     rival = -1
     best = 0.0 if inside[z] else np.inf
+    rows = Y.shape[0] if inside[z] else model.d
+    scale = np.zeros(rows)  # variance along each row, times the nats it needs
+    for row in range(rows):
+        for c in range(model.d):
+            for e in range(model.d):
+                scale[row] += Y[row, c] * Y[row, e] * model.Sigma[c, e]
+        scale[row] *= L if row < model.d else L + LOG_FOUR
     for x in range(model.n):
         if x == z or verdict[x] == OUT or not (inside[z] or inside[x]):
             continue
         ratio = 0.0 if inside[z] else np.inf  # of squared lead and variance, for each nat
-        for row in range(Y.shape[0] if inside[z] else model.d):
-            lead = variance = 0.0
+        for row in range(rows):
+            lead = 0.0
             for c in range(model.d):
                 lead += Y[row, c] * (belief.theta[z, c] - belief.theta[x, c])
-                for e in range(model.d):
-                    variance += Y[row, c] * Y[row, e] * model.Sigma[c, e]
             lead = max(lead if inside[z] else -lead, 0.0)
-            found = lead * lead / (variance * (L if row < model.d else L + LOG_FOUR))
+            found = lead * lead / scale[row]
             ratio = max(ratio, found) if inside[z] else min(ratio, found)
         total = results_needed(belief.N[z], belief.N[x], 0.5 * ratio)
         if inside[z]:

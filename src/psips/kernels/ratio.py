@@ -140,8 +140,8 @@ def all_pieces(model: Model, front: Front, cover: Cover, handicap: Floats) -> fl
     """Evidence against all of Alt, -log sum exp(-r^2 / 2), from a fresh cover.
 
     The sum goes over the pairs of members and over the answers outside, of which the nearest
-    piece counts: each may be a near-tie, and each near-tie is a chance to err. An answer that is out by one member while others are within reach of it had as many
-    chances to be taken for dominated: its pieces count as often.
+    piece counts: each may be a near-tie, and each near-tie is a chance to err. An answer that is out by one
+    member while others are within reach of it had as many chances to be taken for dominated: its pieces count as often.
     """
     metric = metric_of(model, front)
     members = front.members[: front.size[MEMBERS]]

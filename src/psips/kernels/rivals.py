@@ -4,7 +4,12 @@ In units of one measurement's standard deviation in each objective, M(i, j) is b
 i is above arm j where it does best, max_c (mu_i - mu_j)(c), on the estimates, and
 m(i, j) = -M(i, j) by how much j is above i in every objective. The radius of an arm's
 estimates is b_i = sqrt(2 beta(N_i) / N_i) with beta(n) = log(1 / delta) + log log n, the
-threshold with which the methods are compared; it is not proven.
+threshold with which the methods are compared; it is not proven. APE compares M(i, j) with
+b_i + b_j, as published. Elimination does better with the radius of the difference itself,
+sqrt(b_i^2 + b_j^2) with log(K / delta) in the place of log(1 / delta): one share of delta for
+each arm. (With log(1 / delta) it errs in up to half of the runs at delta 0.1 on a staircase of
+ten arms; the sum b_i + b_j, as published, takes 14% more samples on COV-BOOST at delta 0.1 and
+38% more at 0.01.)
 """
 
 from __future__ import annotations
@@ -48,12 +53,11 @@ class Rival(NamedTuple):
     standing: Ints  # (K,) ACTIVE, ACCEPTED or DROPPED
     rounds: Ints  # (1,) rounds of the elimination that are over
     logs: Floats  # (K,) logarithms of Track-and-Stop's weights, the largest 0
-    steepest: Floats  # (1,) largest entry of a gradient so far
 
 
 def empty_rival(K: int) -> Rival:
     """Return the state of a method that has not begun."""
-    return Rival(np.zeros(K, np.int64), np.zeros(1, np.int64), np.zeros(K), np.zeros(1))
+    return Rival(np.zeros(K, np.int64), np.zeros(1, np.int64), np.zeros(K))
 
 
 @part
@@ -186,6 +190,7 @@ def close_round(model: Model, belief: Belief, standing: Ints, log_inverse: float
             size += 1
     points, b = np.empty((model.d, size)), np.empty(size)
     A1, P1 = np.empty(size, np.bool_), np.empty(size, np.bool_)
+    log_inverse += math.log(float(model.K))  # a share of delta for each arm
     for i in range(size):
         b[i] = radius(log_inverse, belief.N[active[i]])
         for c in range(model.d):
@@ -193,13 +198,14 @@ def close_round(model: Model, belief: Belief, standing: Ints, log_inverse: float
     for i in range(size):  # A1: nothing active surely dominates it
         A1[i] = True
         for j in range(size):
-            if -lead(points, i, j) > b[i] + b[j]:
+            if -lead(points, i, j) > math.hypot(b[i], b[j]):
                 A1[i] = False
                 break
     for i in range(size):  # P1: surely above each of A1 in some objective
         P1[i] = A1[i]
         for j in range(size):
-            if P1[i] and A1[j] and j != i and lead(points, i, j) < b[i] + b[j]:
+            apart = math.hypot(b[i], b[j])
+            if P1[i] and A1[j] and j != i and lead(points, i, j) < apart:
                 P1[i] = False
     for j in range(size):  # P2: and not needed any more to drop one of the others
         if not A1[j]:
@@ -207,7 +213,8 @@ def close_round(model: Model, belief: Belief, standing: Ints, log_inverse: float
         elif P1[j]:
             needed = False
             for i in range(size):
-                if A1[i] and not P1[i] and lead(points, i, j) <= b[i] + b[j]:
+                apart = math.hypot(b[i], b[j])
+                if A1[i] and not P1[i] and lead(points, i, j) <= apart:
                     needed = True
                     break
             if not needed:

@@ -42,12 +42,16 @@ from psips.kernels.jit import bare, part
 from psips.kernels.model import Floats, Ints, Model
 
 MANY = 100  # answers beyond which not every one is looked at
+EVERY = 1 << 60  # nodes of a tree, without a bound
 REFINE = 4.0  # nodes within e^-REFINE of the largest are split until they touch Alt
 
 
 @part
 def _group(metric: Metric, diagonal: bool, z: int, kept: int, terms: Ints, y: Floats) -> int:
-    """One group an objective, then merge groups that pull the same way; return how many."""
+    """One group an objective, then merge groups that pull the same way; return how many.
+
+    The groups are numbered so that no entry of b is negative, see ``_order``.
+    """
     groups = 0
     for k in range(kept):
         terms[k, 2] = groups
@@ -72,12 +76,49 @@ def _group(metric: Metric, diagonal: bool, z: int, kept: int, terms: Ints, y: Fl
                         if terms[k, 2] == g:
                             terms[k, 2] = f
         if clash < 0:
+            if groups > 1:
+                _order(metric, z, kept, terms, y, G)
             break
         groups -= 1
         for k in range(kept):
             if terms[k, 2] > clash:
                 terms[k, 2] -= 1
     return groups
+
+
+@part
+def _order(metric: Metric, z: int, kept: int, terms: Ints, y: Floats, G: Floats) -> None:
+    """Renumber the groups so that each comes when its b is the largest of those left.
+
+    Then b >= 0, and { e >= b } lies in the half-space b.e >= b.b tangent to the piece: its
+    distance is the piece's own. In another order b can be negative, and the set far too
+    large. (If every b left were negative, those in place would be the projection's whole
+    support, but every multiplier of a group is positive; putting a group in place raises
+    the multipliers of the others, because G has no positive entry off the diagonal.)
+    """
+    groups = G.shape[0]
+    rest = np.zeros(groups)  # gap of each group, given that those in place are at 0
+    for k in range(kept):
+        x, c = terms[k, 0], terms[k, 1]
+        rest[terms[k, 2]] += y[k] * (metric.mu[x, c] - metric.mu[z, c])
+    place = np.full(groups, -1, np.int64)
+    for position in range(groups):
+        chosen, most = -1, -np.inf
+        for g in range(groups):
+            if place[g] < 0:
+                b = rest[g] / math.sqrt(max(G[g, g], 1e-300))
+                if chosen < 0 or b > most:
+                    chosen, most = g, b
+        place[chosen] = position
+        for g in range(groups):  # condition the others on it
+            if place[g] < 0:
+                share = G[g, chosen] / max(G[chosen, chosen], 1e-300)
+                rest[g] -= share * rest[chosen]
+                for f in range(groups):
+                    if place[f] < 0:
+                        G[g, f] -= share * G[chosen, f]
+    for k in range(kept):
+        terms[k, 2] = place[terms[k, 2]]
 
 
 @part
@@ -157,9 +198,14 @@ def _split(
     members: Ints,
     nearest: float,
     spare: float,
+    nodes: int,
     shift: Floats,
 ) -> float:
-    """Store the leaves of the tree of "z escapes"; return the smallest squared distance."""
+    """Store the leaves of the tree of "z escapes"; return the smallest squared distance.
+
+    After ``nodes`` nodes those that are left are stored as they are: a cover still, if a
+    loose one, and no distance to go by.
+    """
     d = metric.mu.shape[1]
     room = d * DEPTH + 1
     stack_m = np.empty(room, np.int64)
@@ -174,8 +220,9 @@ def _split(
         top += 1
     xs = np.empty(DEPTH, np.int64)
     cs = np.empty(DEPTH, np.int64)
-    while top > 0:
+    while top > 0 and size[COVERED] == 1:
         top -= 1
+        nodes -= 1
         m = stack_m[top]
         for k in range(m):
             xs[k] = stack_x[top, k]
@@ -183,7 +230,7 @@ def _split(
         square = project(metric, z, m, xs, cs, y)
         if square > nearest + 2.0 * NATS * spare:
             continue
-        if square < nearest + 2.0 * REFINE * spare:
+        if nodes >= 0 and square < nearest + 2.0 * REFINE * spare:
             x = still_dominating(metric, z, m, xs, cs, y, members, shift)
             if x < 0:
                 nearest = min(nearest, square)
@@ -234,13 +281,15 @@ def _pair(
 
 
 @part
-def build_around(model: Model, front: Front, cover: Cover, z: int, most: float) -> float:
+def build_around(
+    model: Model, front: Front, cover: Cover, z: int, most: float, nodes: int
+) -> float:
     """Cover the points at which z enters, or leaves, the Pareto set; after ``build``.
 
     A member leaves where another answer is above it in every objective, and another answer
     enters where it escapes from all the others (of more than MANY, from the members: a wider
     set, and fewer to look at). Return how far that is at least; if farther than ``most``,
-    the cover is not complete.
+    the cover is not complete. ``nodes`` bounds the work for an escape.
     """
     size = front.size
     size[RECORDS] = 0
@@ -265,10 +314,13 @@ def build_around(model: Model, front: Front, cover: Cover, z: int, most: float) 
                 others[a] = a if a < z else a + 1
         shift = np.zeros((model.h, model.d))
         nearest = _split(
-            metric, model.diagonal, cover, size, z, keeper, others, nearest, 1.0, shift
+            metric, model.diagonal, cover, size, z, keeper, others, nearest, 1.0, nodes, shift
         )
     front.reach[0] = math.sqrt(nearest)
-    return front.reach[0]
+    distance = front.reach[0]
+    for k in range(size[RECORDS]):
+        distance = min(distance, cover.r[k])
+    return distance
 
 
 @part
@@ -321,7 +373,17 @@ def build(model: Model, belief: Belief, front: Front, cover: Cover, spare: float
         if size[COVERED] == 1 and distance[z] ** 2 <= nearest + 2.0 * NATS * spare:
             keeper = front.keeper[z]
             nearest = _split(
-                metric, model.diagonal, cover, size, z, keeper, members, nearest, spare, shift
+                metric,
+                model.diagonal,
+                cover,
+                size,
+                z,
+                keeper,
+                members,
+                nearest,
+                spare,
+                EVERY,
+                shift,
             )
 
     limit = math.sqrt(nearest + 2.0 * NATS * spare)

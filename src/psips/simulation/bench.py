@@ -7,6 +7,7 @@ the same round from the same belief.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ import numpy as np
 
 from psips.engine import Engine
 from psips.environments import Environment, GaussianEnvironment, environment_of
+from psips.geometry import best_response
 from psips.instances import Instance, instance
 from psips.problem import Problem
 from psips.rules import Rules
@@ -34,6 +36,69 @@ CASES: tuple[tuple[str, dict[str, Any], tuple[float, ...], tuple[float, ...]], .
     ("random-gaussian", {"K": 10, "d": 3}, (1e-1, 1e-3), (1e-6,)),
     ("random-gaussian", {"K": 10, "d": 6}, (1e-1, 1e-3), (1e-6,)),
 )
+
+
+def _camps(correlation: float, *side: int) -> list[list[float]]:
+    """Objectives in two camps, alike within each and opposed to the other."""
+    R = correlation * np.outer(side, side)
+    np.fill_diagonal(R, 1.0)
+    return [[float(v) for v in row] for row in R]
+
+
+def _symmetric(d: int, *above: float) -> list[list[float]]:
+    """Return a correlation matrix by the entries above its diagonal, row by row."""
+    R = np.eye(d)
+    R[np.triu_indices(d, 1)] = above
+    return [[float(v) for v in row] for row in R + R.T - np.eye(d)]
+
+
+# Correlations near the edge: (correlation matrix, means), the hardest states for the covers
+# that a random search found (d = 2 to 6, both signs, pairs and escapes).
+EDGES: dict[str, tuple[list[list[float]], list[list[float]]]] = {
+    "2 opposed": (_symmetric(2, -0.9), [[0.5, 0.0], [0.0, 0.6]]),
+    "3, near singular": (
+        _symmetric(3, -0.75, 0.75, -0.95),
+        [[-0.43, -0.9, 0.0], [0.0, 0.0, -1.1]],
+    ),
+    "4, near singular": (
+        _symmetric(4, -0.956, 0.637, 0.996, -0.826, -0.953, 0.629),
+        [[0.0, 8.635, 0.0, 0.0], [10.67, 0.0, 0.924, 17.4]],
+    ),
+    "5 opposed": (
+        _symmetric(5, *[-0.245] * 10),
+        [[0.154, -0.272, 0.0, 8.981, 1.801], [0.0, 0.0, 9.783, 0.0, 0.0]],
+    ),
+    "5 in camps": (
+        _camps(0.83, -1, 1, 1, 1, 1),
+        [
+            [-3.756, 4.005, -13.414, -5.138, 13.464],
+            [2.088, 13.49, -10.084, -12.23, 1.828],
+            [-12.127, -4.968, 0.219, 11.215, -3.307],
+            [-8.02, -5.274, 4.247, -4.522, 8.125],
+            [-4.146, -10.356, -0.238, 5.914, 12.661],
+        ],
+    ),
+    "6 in camps": (
+        _camps(0.99, 1, 1, -1, 1, -1, 1),
+        [[-6.736, 0.296, -0.141, 0.493, 0.542, -0.08], [0.0] * 6],
+    ),
+    "6, near singular": (
+        _symmetric(
+            6,
+            *(-0.483, 0.563, 0.785, 0.209, 0.991),
+            *(0.44, 0.148, -0.949, -0.431),
+            *(0.945, -0.681, 0.61),
+            *(-0.429, 0.819),
+            0.151,
+        ),
+        [
+            [-0.861, 0.255, 1.788, -7.366, 0.361, -0.048],
+            [0.478, 0.27, -4.687, -4.306, 0.273, -0.438],
+            [-1.871, 0.925, -1.068, 0.252, -0.609, -0.052],
+        ],
+    ),
+}
+EDGE_PULLS = 200  # pulls of an average arm when the rule stops, about: the means are scaled so
 
 
 class Timing(NamedTuple):
@@ -58,12 +123,27 @@ def run_bench(progress: Callable[[str], None] = lambda _: None) -> Iterator[Timi
         for delta in (*timed, *further):
             progress(f"{label}, delta {delta:g}")
             yield _compare(label, made, delta, literal=delta in timed)
+    for label in EDGES:
+        made = _edge(label)
+        progress(f"edge {label}")
+        yield _compare(f"edge {label}", made, 1e-5, literal=False)
     for what, label, problem, theta, delta, rounds, size in _growing():
         progress(f"{what} = {size:g}")
         environment = GaussianEnvironment(problem, theta)
         fast = _timed_run(problem, environment, delta, rounds, seed=1)
         nothing = (float("nan"),) * 3
         yield Timing(what, label, size, *fast, *nothing)
+
+
+def _edge(label: str) -> Instance:
+    """Return the problem of EDGES, its means scaled so that it is no trifle."""
+    R, means = np.array(EDGES[label][0]), np.array(EDGES[label][1])
+    K, d = means.shape
+    names = [f"objective {c + 1}" for c in range(d)]
+    problem = Problem(objectives=names, covariance=R, arms=K, name=label)
+    distance = best_response(problem, means, np.full(K, 1.0 / K)).value
+    budget = 2.0 * math.log(1e5) / (K * EDGE_PULLS)
+    return Instance(label, problem, means * math.sqrt(budget / distance))
 
 
 def _engine(problem: Problem, delta: float, draws: str, seed: int) -> Engine:

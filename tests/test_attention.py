@@ -1,0 +1,130 @@
+"""Ctrl-C is seen within a second while compiled code is at work, and a status is bounded."""
+
+from __future__ import annotations
+
+import _thread
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+from psips.attention import attentively
+from psips.kernels.jit import kernel
+from psips.problem import Problem
+from psips.session import Session
+
+MEANS = np.array([[9.0, 0.0], [0.0, 9.0], [-9.0, -9.0]])
+
+
+@contextmanager
+def interrupted_after(seconds: float) -> Iterator[list[float]]:
+    """Interrupt the main thread; the list becomes how long it took to be seen."""
+    begun = []
+
+    def interrupt() -> None:
+        begun.append(time.perf_counter())
+        _thread.interrupt_main()
+
+    timer = threading.Timer(seconds, interrupt)
+    timer.start()
+    seen: list[float] = []
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            yield seen
+    finally:
+        timer.cancel()
+    seen.append(time.perf_counter() - begun[0])
+
+
+@kernel
+def turn(rounds: int) -> float:
+    total = 0.0
+    for k in range(rounds):
+        total += math.sin(k)
+    return total
+
+
+def test_compiled_code_is_left_at_once() -> None:
+    assert attentively(turn, 10) == pytest.approx(turn(10))
+    with interrupted_after(0.3) as seen:
+        attentively(turn, 400_000_000)
+    assert seen[0] < 1.0
+
+
+def test_other_threads_call_as_ever() -> None:
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(attentively(turn, 10)))
+    thread.start()
+    thread.join()
+    assert found == [turn(10)]
+
+
+def test_what_goes_wrong_is_raised() -> None:
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        attentively(fail)
+
+
+def at_its_limit(delta: float) -> Session:
+    """A session that draws literally, so clear a case that a round needs all of M draws."""
+    problem = Problem(objectives=["a", "b"], covariance=[1, 1], arms=3)
+    session = Session(problem, rng=1, draws="literal", sampling="round-robin", delta=delta)
+    session.engine.know(np.full(3, 50.0), 50.0 * MEANS)
+    return session
+
+
+@pytest.mark.parametrize(
+    "step", [lambda s: s.engine.judge(), lambda s: s.tell(s.problem.arms[0], MEANS[0])]
+)
+def test_a_round_of_many_draws_can_be_left(step: Callable[[Session], Any]) -> None:
+    """10^13 draws would take a month."""
+    at_its_limit(0.1).engine.judge()  # compile
+    session = at_its_limit(1e-12)
+    with interrupted_after(0.5) as seen:
+        step(session)
+    assert seen[0] < 1.0
+    assert not session.stopped  # what was not looked at is no reason to stop
+    time.sleep(0.5)  # of a busy machine, for the draw that was under way
+    made = session.engine.proposals.copy()
+    time.sleep(0.2)
+    assert (session.engine.proposals == made).all()  # nothing goes on behind the scenes
+
+
+@pytest.mark.parametrize("pulls", [1.0, 20.0])
+def test_a_large_status_is_bounded(pulls: float) -> None:
+    """A thousand arms, six objectives: two seconds of an idle processor; here with a margin."""
+    rng = np.random.default_rng(3)
+    names = [f"objective {c}" for c in range(6)]
+    small = Problem(objectives=names, covariance=[1.0] * 6, arms=4)
+    problem = Problem(objectives=names, covariance=[1.0] * 6, arms=1000)
+    for one in (small, problem):
+        session = Session(one, rng=1)
+        mu = rng.normal(size=(one.K, 6))
+        session.engine.know(np.full(one.K, pulls), pulls * mu)
+        session.engine.judge()
+        begin = time.process_time()
+        answers = session.status().answers
+        spent = time.process_time() - begin
+    assert spent < 6.0
+    chance, error = answers["probability"], answers["probability se"]
+    assert chance.between(0, 1).all()
+    assert (error <= 0.1).all()
+    draws = 100
+    share = np.zeros(1000)
+    for _ in range(draws):
+        points = mu + rng.normal(size=mu.shape) / math.sqrt(pulls)
+        above = np.ones((1000, 1000), bool)
+        for c in range(6):
+            above &= points[:, c][:, None] <= points[:, c][None, :]
+        share += (above.sum(axis=1) == 1) / draws
+    allowed = np.hypot(error, np.sqrt((share * (1 - share) + 1 / draws) / draws))
+    apart = np.abs(chance.to_numpy() - share) / allowed
+    assert apart.max() < 6.0
+    assert np.sqrt((apart**2).mean()) < 1.3
