@@ -39,11 +39,13 @@ from psips.kernels.front import (
 )
 from psips.kernels.jit import part
 from psips.kernels.model import Floats, Ints, Model
-from psips.kernels.response import CLEAR, ESCAPE, PAIR, best_response, counts_for, held_back
+from psips.kernels.response import ESCAPE, PAIR, best_response, counts_for, held_back
 from psips.kernels.thresholds import MEASURED, PROVEN, Calibration, beta
 
 EARLY = 8.0  # e-folds of results by which the clock of the threshold is ahead
 OFFSET = -1.1  # measured, together with EARLY
+REACH = 3.0  # standard errors within which a member might dominate an answer, or might not
+LATE = 11.0  # e-folds of results by which a near-tie has had most of its chances to err
 EVERY = 500  # all pieces are summed about this often while the results grow e-fold
 
 
@@ -136,44 +138,64 @@ def passes(
 
 
 @part
-def all_pieces(model: Model, front: Front, cover: Cover, handicap: Floats) -> float:
-    """Evidence against all of Alt, -log sum exp(-r^2 / 2), from a fresh cover.
+def stake(model: Model, metric: Metric, z: int, x: int, t: float) -> float:
+    """Share of the chance to err that a tie of z and x has had in as many results as it got."""
+    n = t
+    if model.unstructured:
+        n = 1.0 / inner(metric, z, x, x)
+    return min((math.log(max(n, 1.0)) / LATE) ** 2, 1.0)
 
-    The sum goes over the pairs of members and over the answers outside, of which the nearest
-    piece counts: each may be a near-tie, and each near-tie is a chance to err. An answer that is out by one
-    member while others are within reach of it had as many chances to be taken for dominated: its pieces count as often.
+
+@part
+def all_pieces(model: Model, front: Front, cover: Cover, handicap: Floats, t: float) -> float:
+    """Evidence against all of Alt together, from a fresh cover.
+
+    Every near-tie is a chance to err. One alone is what the threshold is made for; of several,
+    exp(-GLR) is summed over the pairs of members and over the answers outside (of which the
+    nearest piece counts), each with its stake. An answer that is out by one member while
+    others are within reach had more than one chance to be taken for dominated.
     """
     metric = metric_of(model, front)
     members = front.members[: front.size[MEMBERS]]
     if front.size[COVERED] == 0:
         return 0.0
-    total = 0.0
-    last, most, chances = -1, 0.0, 1  # an answer outside S_hat, its nearest piece
+    total = nearest = 0.0
+    last, most = -1, 0.0  # an answer outside S_hat; of its nearest piece
     for k in range(front.size[RECORDS]):
         z, m = cover.shape[k, ANSWER], cover.shape[k, CONSTRAINTS]
-        if front.inside[z]:
+        x = cover.terms[k, 0, 0]
+        pair = front.inside[z]
+        if pair:
             in_play = counts_for(metric, True, z, m, cover.terms[k, :, 0], cover.y[k])
-            total += math.exp(-0.5 * handicap[PAIR, in_play] * cover.r[k] ** 2)
-            continue
-        if z != last:
-            total += chances * most
-            last, most, chances = z, 0.0, within_reach(metric, z, members)
-        factor = handicap[ESCAPE, min(m, model.d)]
-        most = max(most, math.exp(-0.5 * factor * cover.r[k] ** 2))
-    total += chances * most
-    return -math.log(max(total, 1e-300))
+        else:
+            in_play = min(m, model.d)
+        factor = handicap[PAIR if pair else ESCAPE, in_play]
+        value = math.exp(-0.5 * factor * cover.r[k] ** 2)
+        nearest = max(nearest, value)
+        value *= stake(model, metric, z, x, t)
+        if pair:
+            total += value
+        else:
+            if z != last:
+                total += most * within_reach(metric, last, members)
+                last, most = z, 0.0
+            most = max(most, value)
+    total += most * within_reach(metric, last, members)
+    return -math.log(max(total, nearest, 1e-300))
 
 
 @part
 def within_reach(metric: Metric, z: int, members: Ints) -> int:
     """How many members neither clearly dominate z nor clearly fail to; at least 1."""
     count = 0
+    if z < 0:
+        return 1
     for x in members:
         square = inner(metric, z, x, x)
         lead = np.inf
         for c in range(metric.mu.shape[1]):
             ahead = metric.mu[x, c] - metric.mu[z, c]
             lead = min(lead, ahead / math.sqrt(square * metric.Sigma[c, c]))
-        if -CLEAR < lead < CLEAR:
+        if -REACH < lead < REACH:
             count += 1
     return 1 + count

@@ -164,7 +164,7 @@ def judge_by_ratio(
         outcome[EVIDENCE] = 0.0
         if t % (1 + t // EVERY) == 0:
             build(model, belief, front, cover, front.reach[2])
-            outcome[EVIDENCE] = all_pieces(model, front, cover, calibration.handicap)
+            outcome[EVIDENCE] = all_pieces(model, front, cover, calibration.handicap, float(t))
     outcome[STOPPED] = 1.0 if outcome[EVIDENCE] >= outcome[THRESHOLD] else 0.0
 
 
