@@ -63,6 +63,8 @@ class Status:
         Posterior probability that the Pareto set is another than the candidate set, by the
         problem's prior, or else a flat one (linear: that of the regularisation); accurate
         when it is tiny.
+    closed : bool
+        Whether nothing more can be recorded; of studies.
     """
 
     results: int
@@ -72,24 +74,23 @@ class Status:
     answers: pd.DataFrame
     evidence: dict[str, float | None]
     probability_of_change: float
+    closed: bool = False
 
     def __str__(self) -> str:
-        found = ", ".join(self.candidate_set) or "none yet"
-        if self.stopped:
-            head = f"stopped after {self.results} results\nPareto set: {found}"
-        else:
-            fraction = self.evidence["fraction"] or 0.0
-            head = (
-                f"open after {self.results} results, {fraction:.0%} of the way to the stop\n"
-                f"candidate set: {found}"
-            )
-        table = self.arms.to_string(max_rows=30, float_format=lambda x: f"{x:.4g}")
-        shown = self.answers[["probability", "verdict", "reason"]]
-        verdicts = shown.to_string(max_rows=30, float_format=lambda x: f"{x:.4g}")
-        return f"{head}\n\n{table}\n\n{verdicts}"
+        from psips.status_text import in_words
+
+        return in_words(
+            self.arms,
+            self.answers,
+            stopped=self.stopped,
+            closed=self.closed,
+            results=self.results,
+            candidate_set=self.candidate_set,
+            fraction=self.evidence["fraction"] or 0.0,
+        )
 
     def __repr__(self) -> str:
-        state = "stopped" if self.stopped else "open"
+        state = "stopped" if self.stopped else "closed" if self.closed else "open"
         return f"Status({state}, {self.results} results, candidate set {self.candidate_set})"
 
 
@@ -153,6 +154,14 @@ def _estimates(problem: Problem, engine: Engine, features: Floats) -> dict[str, 
         columns[f"{objective} estimate"] = means[:, c]
         columns[f"{objective} se"] = np.sqrt(widths * variances[c])
     return columns
+
+
+def progress_of(problem: Problem, engine: Engine) -> float:
+    """Return how far a run has come: 0 at the start, 1 at the stop; noisy in between."""
+    settled = 0
+    if engine.options.stopping == BY_CERTIFICATES:
+        settled = sum(one.verdict != "open" for one in verdicts_of(problem, engine))
+    return _evidence(engine, settled)["fraction"] or 0.0
 
 
 def _evidence(engine: Engine, settled: int) -> dict[str, float | None]:

@@ -26,7 +26,7 @@ def bench(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"--out {str(out)!r} cannot be a folder: {error.strerror}") from None
-    with progress_line("loading (the first time, compiling takes about a minute)") as line:
+    with progress_line("loading") as line:
         import pandas as pd
 
         from psips.simulation.bench import plot, run_bench

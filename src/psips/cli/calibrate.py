@@ -68,7 +68,7 @@ def calibrate(
     rows = read(out) if out.exists() else []
     asked = product(rule or rules, delta or DELTAS, family or NAMES)
     known = set() if again else set(asked) & set(kept(rows, runs, max_samples))
-    with progress_line("loading (the first time, compiling takes about two minutes)") as line:
+    with progress_line("loading") as line:
         for row in measure(
             runs=runs,
             jobs=jobs,

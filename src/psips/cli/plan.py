@@ -50,7 +50,7 @@ def plan(
     for one in delta or ():
         if not 0 < one < 1:
             raise InputError(f"--delta must lie strictly between 0 and 1, got {one:g}")
-    with progress_line("loading (the first time, compiling takes about a minute)"):
+    with progress_line("loading"):
         from psips import planning
 
         chosen = planning.rules_of(design)

@@ -36,7 +36,7 @@ def reproduce(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"--out {str(out)!r} cannot be a folder: {error.strerror}") from None
-    with progress_line("loading (the first time, compiling takes some minutes)"):
+    with progress_line("loading"):
         from psips.experiments.reproduce import Reproduction
 
         work = Reproduction(figures or [], out, runs=runs, seed=seed)

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from rich.console import Console
 
+HELP = {"help_option_names": ["-h", "--help"]}
 PIPE_WIDTH = 120  # columns of a table that no terminal limits
+
+
+def examples(*commands: str) -> str:
+    """Return the end of a help page: commands to try, each on a line of its own."""
+    return "\n".join(["\b", "Examples:", *(f"  {command}" for command in commands)])
 
 
 class Line(Protocol):

@@ -110,7 +110,7 @@ def _run(
         rules = {**given, **file.rules, **rules}
         seed = file.seed if seed is None else seed
     chosen = Rules(**rules)
-    with progress_line("loading (the first time, compiling takes about a minute)"):
+    with progress_line("loading"):
         from psips.simulation import simulate_many
 
         simulate_many(made, runs=1, max_results=2, rules=chosen, verdicts=True)

@@ -67,6 +67,8 @@ class Result:
         How many times it was corrected; the log has the old values.
     withdrawn : bool
         A withdrawn result does not count.
+    kept : dict or None
+        Other columns of the file it came in, if they were to be kept.
     """
 
     number: int
@@ -76,6 +78,7 @@ class Result:
     ticket: str | None = None
     corrected: int = 0
     withdrawn: bool = False
+    kept: dict[str, str] | None = None
 
     def to_dict(self, objectives: Sequence[str]) -> dict[str, Any]:
         """Return the result as plain data, its values by objective."""
@@ -88,6 +91,7 @@ class Result:
             "values": values,
             "corrected": self.corrected,
             "withdrawn": self.withdrawn,
+            **({} if self.kept is None else {"kept": self.kept}),
         }
 
 
@@ -167,7 +171,7 @@ class Ledger:
                 [t.arm, t.asked, t.expires, t.result, t.cancelled] for t in self.tickets
             ],
             "results": [
-                [r.arm, r.values, r.told, r.ticket, r.corrected, r.withdrawn]
+                [r.arm, r.values, r.told, r.ticket, r.corrected, r.withdrawn, r.kept]
                 for r in self.results
             ],
         }
