@@ -467,7 +467,7 @@ def test_other_columns_are_kept_if_asked(run: Any, folder: Path) -> None:
     assert "p1" in run("log trial")[1]
     assert "p4" not in run("log trial")[1]
     run("correct trial --result 1 --value efficacy=2")  # caches the state
-    assert "p1,2026-03-01" in run("export trial")[1]
+    assert "2026-03-01,p1" in run("export trial")[1]
     assert run("verify trial")[0] == 0
 
 

@@ -193,7 +193,7 @@ def allocation(plan: Plan, ax: Axes | None = None) -> Axes:
         [plain(arm) for arm, _ in shown], [mean for _, mean in shown], color=BLUE, height=0.7
     )
     ax.invert_yaxis()
-    ax.set_xlabel(f"samples of the arm on average, delta {plan.forecasts[0].delta:g}")
+    ax.set_xlabel(f"samples of the arm on average, delta {plan.delta:g}")
     return clean(ax)
 
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 def calibrate(
     runs: Annotated[int, typer.Option(help="Of each rule, delta and family.")] = 300,
     jobs: Annotated[int, typer.Option(help="Runs at a time; -1 for all cores.")] = 1,
+    dask: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler to compute on.")
+    ] = None,
     out: Annotated[
         Path, typer.Option(help="CSV file, added to if it exists; a .md beside it has tables.")
     ] = Path("calibration.csv"),
@@ -42,6 +45,7 @@ def calibrate(
     from psips.errors import InputError, unknown
     from psips.simulation.calibration import BROKEN, DELTAS, NAMES, RULES, measure, together
     from psips.simulation.calibration_file import kept, merged, read, write
+    from psips.simulation.cluster import on_dask
 
     page = out.with_suffix(".md")
     if out.suffix != ".csv":
@@ -68,7 +72,7 @@ def calibrate(
     rows = read(out) if out.exists() else []
     asked = product(rule or rules, delta or DELTAS, family or NAMES)
     known = set() if again else set(asked) & set(kept(rows, runs, max_samples))
-    with progress_line("loading") as line:
+    with on_dask(dask), progress_line("loading") as line:
         for row in measure(
             runs=runs,
             jobs=jobs,

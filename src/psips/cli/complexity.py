@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from psips.cli.screen import number, output, progress_line
+from psips.cli.screen import check_sizes, number, output, progress_line
 
 if TYPE_CHECKING:
     from psips.geometry import Complexity
@@ -42,6 +42,7 @@ def complexity(
     from psips.instances import BUILDERS, load
     from psips.problem_file import read_problem_file
 
+    check_sizes(k, d)
     params = {"rho": rho, "K": k, "d": d, "max_complexity": max_complexity}
     params["seed"] = instance_seed
     made = load(

@@ -18,6 +18,16 @@ def examples(*commands: str) -> str:
     return "\n".join(["\b", "Examples:", *(f"  {command}" for command in commands)])
 
 
+def check_sizes(k: int | None, d: int | None) -> None:
+    """Refuse random instances that no memory holds."""
+    from psips.checks import MOST, MOST_OBJECTIVES
+    from psips.errors import InputError, quote
+
+    for option, given, most in (("--k", k, MOST), ("--d", d, MOST_OBJECTIVES)):
+        if given is not None and given > most:
+            raise InputError(f"{option} must be at most {most:,}, got {quote(given)}")
+
+
 class Line(Protocol):
     """A line that can be rewritten."""
 

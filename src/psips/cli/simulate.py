@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from psips.cli.screen import number, output, progress_bar, progress_line
+from psips.cli.screen import check_sizes, number, output, progress_bar, progress_line
 
 if TYPE_CHECKING:
     from psips.simulation import Run, Summary
@@ -57,6 +57,9 @@ def simulate(
         int, typer.Option(help="Cap of a run; one that reaches it has not stopped.")
     ] = 10**6,
     jobs: Annotated[int, typer.Option(help="Runs at a time; -1 for all cores.")] = 1,
+    dask: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler to compute on.")
+    ] = None,
     rho: Annotated[Number, typer.Option(help="Correlation, of 'correlated'.")] = None,
     k: Annotated[Count, typer.Option("--k", help="Arms, of random instances.")] = None,
     d: Annotated[Count, typer.Option("--d", help="Objectives, of random instances.")] = None,
@@ -78,9 +81,10 @@ def simulate(
         "alpha": alpha,
         "kappa": kappa,
     }
+    check_sizes(k, d)
     params = {"rho": rho, "K": k, "d": d, "max_complexity": max_complexity}
     params["seed"] = instance_seed
-    summary = _run(instance, _given(params), _given(rules), seed, runs, max_samples, jobs)
+    summary = _run(instance, _given(params), _given(rules), seed, runs, max_samples, jobs, dask)
     if as_json:
         typer.echo(json.dumps(summary.to_dict(), indent=2))
     else:
@@ -95,6 +99,7 @@ def _run(
     runs: int,
     max_samples: int,
     jobs: int,
+    dask: str | None,
 ) -> Summary:
     from psips.errors import InputError
     from psips.instances import BUILDERS, load
@@ -112,10 +117,11 @@ def _run(
     chosen = Rules(**rules)
     with progress_line("loading"):
         from psips.simulation import simulate_many
+        from psips.simulation.cluster import on_dask
 
         simulate_many(made, runs=1, max_results=2, rules=chosen, verdicts=True)
     errors = 0
-    with progress_bar("simulating", runs) as line:
+    with on_dask(dask), progress_bar("simulating", runs) as line:
 
         def progress(run: Run) -> None:
             nonlocal errors

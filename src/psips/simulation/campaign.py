@@ -196,7 +196,7 @@ class _Here(Executor):
 @contextmanager
 def _workers(jobs: int | None, dask: Any, runs: int) -> Iterator[list[_Worker]]:
     """Give the workers of a campaign, and end those that were started for it."""
-    client = _client(dask) if jobs is None or dask is not None else None
+    client = client_of(dask) if jobs is None or dask is not None else None
     if client is not None:
         from distributed import KilledWorker
 
@@ -236,7 +236,7 @@ def _workers(jobs: int | None, dask: Any, runs: int) -> Iterator[list[_Worker]]:
             worker.end()
 
 
-def _client(dask: Any) -> Any:
+def client_of(dask: Any) -> Any:
     """Return the Dask client given, or at the address given, or in scope; or None."""
     if dask is None:
         if "distributed" not in sys.modules:
