@@ -57,14 +57,14 @@ def test_front() -> None:
         assert ellipse.center == (row["yield estimate"], row["cost estimate"])
         turn = np.radians(ellipse.angle)
         axes = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
-        half = np.diag([ellipse.width / 2, ellipse.height / 2]) / plots.RADIUS_95
+        half = np.diag([ellipse.width / 2, ellipse.height / 2]) / fronts.RADIUS_95
         posterior = session.problem.covariance / row["pulls"]
         np.testing.assert_allclose(axes @ half**2 @ axes.T, posterior, rtol=1e-9)
 
 
 def test_the_radius_holds_95_percent() -> None:
     draws = np.random.default_rng(1).normal(size=(200_000, 2))
-    share = np.mean(np.hypot(*draws.T) <= plots.RADIUS_95)
+    share = np.mean(np.hypot(*draws.T) <= fronts.RADIUS_95)
     assert abs(share - 0.95) < 0.003
 
 
@@ -211,7 +211,7 @@ def test_a_logarithmic_axis_where_an_objective_spans_decades() -> None:
         points = region.get_xy()
         assert (points[:, 0] > 0).all()
         assert points[:, 1].max() == pytest.approx(
-            row["rate estimate"] + plots.RADIUS_95 * row["rate se"], rel=1e-3
+            row["rate estimate"] + fronts.RADIUS_95 * row["rate se"], rel=1e-3
         )
     assert plots.front(session, objectives=["rate", "loss"]).get_xscale() == "linear"
     problem = Problem(objectives=["yield"], covariance=[1e-4], arms=["A", "B"])

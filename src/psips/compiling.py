@@ -42,7 +42,7 @@ def watch() -> None:
     _watching = True
     from numba.core import event
 
-    class Word(event.Listener):  # type: ignore[misc]
+    class Word(event.Listener):
         said = False
 
         def on_start(self, event: object) -> None:
@@ -54,7 +54,7 @@ def watch() -> None:
         def on_end(self, event: object) -> None:
             pass
 
-    event.register("numba:compile", Word())
+    event.register("numba:compile", Word())  # type: ignore[no-untyped-call]
 
 
 def _say() -> None:

@@ -47,7 +47,7 @@ def write_names(
         best, least = None, np.inf
         taken = [*crossed]  # a name must not seem to belong to another point: keep away
         for k in np.flatnonzero(np.isfinite(xs)).tolist():
-            px, py, room = *points[k], 6 if k == i else 11
+            (px, py), room = points[k], 6 if k == i else 11
             taken.append((px - room, py - room, px + room, py + room))
         for dx, dy in spots:
             text = ax.annotate(

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from psips.problem import Problem
     from psips.status import Status
 
-SHORT = 22  # letters of a name of which two fit beside each other in a narrow figure
+SHORT = 26  # letters of a name of which two fit beside each other in a narrow figure
 WIDE = 6.0  # inches of a figure that has room for a legend beside the axes
 
 
@@ -245,19 +245,20 @@ def _legend(ax: Axes, known: Status) -> None:
 
 def _legend_beside(ax: Axes) -> None:
     """Put the legend beside the axes, or below them if the figure is narrow."""
-    figure = ax.figure
-    width = figure.get_figwidth() if hasattr(figure, "get_figwidth") else WIDE
-    if width >= WIDE:
+    figure: Any = ax.figure.figure  # that of a subfigure is the whole
+    below = figure.get_figwidth() < WIDE and figure.get_constrained_layout()
+    if not below:
         ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
     else:
-        short = all(len(name) <= SHORT for name in ax.get_legend_handles_labels()[1])
-        ax.legend(
-            loc="upper left",
-            bbox_to_anchor=(0.0, -0.2),
+        handles, names = ax.get_legend_handles_labels()
+        short = all(len(name) <= SHORT for name in names)
+        figure.legend(
+            handles,
+            names,
+            loc="outside lower left",
             ncols=2 if short else 1,
             frameon=False,
             fontsize=9,
-            borderaxespad=0.0,
         )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psips import __version__, plots
+from psips.fronts import front_height, used_marks
 from psips.page import STYLE, figures, legend, table
 from psips.parameters import Ball
 from psips.problem import Problem
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from psips.store import Event
 
 PLANE = (4.6, 4.0)  # inches of a front: its letters can be read on a telephone
-COURSE = (4.6, 3.8)  # the same of what is drawn over time
+COURSE = (4.6, 4.2)  # the same of what is drawn over time
 
 
 def report(study: Study, clock: Callable[[], datetime] = now) -> str:
@@ -224,12 +225,13 @@ def _front(study: Study, known: Status) -> str:
             " The broken line is the front in the two objectives drawn: an answer behind it "
             "may be optimal for its other objectives."
         )
-    size = (PLANE[0], plots.front_height(problem, PLANE[1]))
+    size = (PLANE[0], front_height(problem, PLANE[1]))
     drawn = []
-    for pair in list(combinations(problem.objectives, 2)) or [None]:
+    pairs: list[Any] = list(combinations(problem.objectives, 2)) or [None]
+    for pair in pairs:
         ax = plots.detached(size)
         drawn.append(plots.front(study, ax, pair, legend=False, status=known).figure)
-    return f"<h2>The front</h2>\n{figures(drawn, caption, legend(plots.used_marks(known)))}"
+    return f"<h2>The front</h2>\n{figures(drawn, caption, legend(used_marks(known)))}"
 
 
 def _verdicts(known: Status) -> str:
