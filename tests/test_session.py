@@ -377,7 +377,7 @@ def test_not_a_problem() -> None:
 
 @pytest.mark.parametrize("n", [0, -1, 1.5, True, "2"])
 def test_asking_for_nothing(n: Any) -> None:
-    with pytest.raises(InputError, match="must be at least 1"):
+    with pytest.raises(InputError, match="must be a whole number of at least 1"):
         Session(tea(), rng=1).ask(n)
 
 

@@ -141,7 +141,7 @@ def read_results(problem: Problem, given: Any) -> Results:
     values = np.empty((len(names), problem.d))
     for c, objective in enumerate(problem.objectives):
         column = given.iloc[:, columns.index(objective)]
-        if column.dtype.kind in "iuf":
+        if column.dtype.kind in "biuf":
             values[:, c] = column.to_numpy()
             bad = np.flatnonzero(~np.isfinite(values[:, c]))
             cells = [(int(row), column.iloc[row]) for row in bad[:1]]
@@ -161,7 +161,8 @@ def _names_arms(index: Any) -> bool:
 
 
 def _number(objective: str, cell: Any) -> float:
-    value = as_float(cell)
+    truth = isinstance(cell, bool | np.bool_)  # a success or a failure: 1 or 0
+    value = float(cell) if truth else as_float(cell)
     if value is None:
         raise InputError(f"the value of {quote(objective)} must be a number, got {quote(cell)}")
     if not np.isfinite(value):

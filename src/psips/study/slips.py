@@ -6,7 +6,7 @@ decimal point, a unit or a column does, or a variance that was registered too sm
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from psips.problem import Problem
 from psips.study.ledger import Result
 from psips.study.rows import Told
 
-FAR = 10.0  # standard deviations from the arm's other results (see `_centre`)
+FAR = 10.0  # standard deviations from the median of the arm's results
+ENOUGH = 1000  # results of an arm that are looked at, the latest
 VERY_FAR = 100.0  # the same from every other arm, for an arm without results
 SPREADS = 10.0  # and so many times what lies between the other arms
 NEAR = 5.0  # standard deviations within which a value is offered instead
@@ -27,7 +28,7 @@ class FarValueWarning(UserWarning):
 
 
 def find_slips(
-    problem: Problem, study: str, results: Iterable[Result], told: Sequence[Told]
+    problem: Problem, study: str, results: Sequence[Result], told: Sequence[Told]
 ) -> list[str]:
     """Say which of the new results are too far from what is known to be noise.
 
@@ -36,61 +37,78 @@ def find_slips(
     problem : Problem
     study : str
         Its name, for the command that corrects the value.
-    results : iterable of Result
+    results : sequence of Result
         Those told before.
     told : sequence of Told
-        The new ones; each is compared with the ones before it as well.
+        The new ones, which are compared with each other as well.
     """
     sd = np.sqrt(np.diag(problem.covariance))
-    known: dict[str, list[tuple[float, ...]]] = {}
-    count = 0
+    new: dict[str, list[int]] = {}
+    for place, one in enumerate(told):
+        new.setdefault(one.arm, []).append(place)
+    old: dict[str, list[tuple[float, ...]]] = {}
     for result in results:
-        count += 1
-        if not result.withdrawn:
-            known.setdefault(result.arm, []).append(result.values)
-    medians: dict[str, Floats] = {}
-    said = []
-    for number, new in enumerate(told, start=count + 1):
-        own = known.setdefault(new.arm, [])
-        centre = _centre(own, new.values) if own else None
-        others = [
-            medians.setdefault(arm, np.median(rows, axis=0)) if arm != new.arm else None
-            for arm, rows in known.items()
-            if rows and centre is None
-        ]
-        for c, objective in enumerate(problem.objectives):
-            value = new.values[c]
-            if centre is not None:
-                middle, limit = float(centre[c]), FAR * sd[c]
-                whom = f"the other results of arm {new.arm!r}"
-            elif others:
-                column = np.array([m[c] for m in others if m is not None])
-                middle = float(column[np.abs(column - value).argmin()])
-                limit = max(VERY_FAR * sd[c], SPREADS * float(np.ptp(column)))
-                whom = "every other arm"
-            else:
-                continue
-            if abs(value - middle) > limit:
-                away = abs(value - middle) / sd[c]
-                better = _instead(value, middle, float(sd[c]))
-                said.append(
-                    f"{new.where}{objective} = {value:g} is {away:,.0f} standard deviations "
-                    f"from {whom} (about {middle:g}): if it is a slip, "
-                    f"`psips study correct {study} --result {number} --value "
-                    f"{objective}={better}`"
-                )
-        own.append(new.values)
-        medians.pop(new.arm, None)
-    return said
+        if result.arm in new and not result.withdrawn:
+            old.setdefault(result.arm, []).append(result.values)
+    found: list[tuple[int, int, float, str]] = []  # place, objective, compared with, whose
+    for arm, places in new.items():
+        known = old.get(arm, [])[-ENOUGH:]
+        values = np.array([told[place].values for place in places])
+        whose = f"the other results of arm {arm!r}"
+        if len(known) + len(values) >= 3:
+            centre = np.median(
+                np.concatenate([np.reshape(known, (-1, len(sd))), values]), axis=0
+            )
+            for k, c in np.argwhere(np.abs(values - centre) > FAR * sd).tolist():
+                found.append((places[k], c, float(centre[c]), whose))
+        elif len(known) + len(values) == 2:
+            first, last = [*known, *values.tolist()]
+            for c in np.flatnonzero(np.abs(np.subtract(last, first)) > FAR * sd).tolist():
+                found.append((places[-1], c, float(first[c]), whose))
+        else:
+            for c, middle in _far_from_others(problem, results, told, arm, values[0], sd):
+                found.append((places[0], c, middle, "every other arm"))
+    return [
+        _sentence(problem, study, len(results) + place + 1, told[place], c, middle, whose)
+        for place, c, middle, whose in sorted(found)
+    ]
 
 
-def _centre(own: Sequence[tuple[float, ...]], values: tuple[float, ...]) -> Floats:
-    """Return what to compare with: the median, or of one or two results the nearer."""
-    rows = np.array(own)
-    if len(own) > 2:
-        return np.asarray(np.median(rows, axis=0), np.float64)
-    nearest = np.abs(rows - np.array(values)).argmin(axis=0)
-    return np.asarray(rows[nearest, np.arange(rows.shape[1])], np.float64)
+def _far_from_others(
+    problem: Problem,
+    results: Sequence[Result],
+    told: Sequence[Told],
+    arm: str,
+    values: Floats,
+    sd: Floats,
+) -> list[tuple[int, float]]:
+    """Compare the first result of an arm with the other arms: objectives, and the nearest."""
+    rows: dict[str, list[tuple[float, ...]]] = {}
+    counting = (result for result in results if not result.withdrawn)
+    for one in (*counting, *told):
+        if one.arm != arm:
+            rows.setdefault(one.arm, []).append(one.values)
+    if not rows:
+        return []
+    medians = np.array([np.median(row[-ENOUGH:], axis=0) for row in rows.values()])
+    far = []
+    for c in range(problem.d):
+        away = np.abs(medians[:, c] - values[c])
+        if away.min() > max(VERY_FAR * sd[c], SPREADS * np.ptp(medians[:, c])):
+            far.append((c, float(medians[away.argmin(), c])))
+    return far
+
+
+def _sentence(
+    problem: Problem, study: str, number: int, told: Told, c: int, middle: float, whose: str
+) -> str:
+    objective, value = problem.objectives[c], told.values[c]
+    sd = float(np.sqrt(problem.covariance[c, c]))
+    return (
+        f"{told.where}{objective} = {value:g} is {abs(value - middle) / sd:,.0f} standard "
+        f"deviations from {whose} (about {middle:g}): if it is a slip, `psips study correct "
+        f"{study} --result {number} --value {objective}={_instead(value, middle, sd)}`"
+    )
 
 
 def _instead(value: float, middle: float, sd: float) -> str:
