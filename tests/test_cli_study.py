@@ -405,7 +405,7 @@ def test_a_value_that_is_a_slip(run: Any, folder: Path) -> None:
     assert out.startswith("recorded result 4; ")
     assert err == (
         "psips: warning: efficacy = 3450 is 3,415 standard deviations from the other results "
-        "of arm 'A' (about 34.9): if it is a slip, `psips study correct trial --result 4 "
+        "of arm 'A' (about 35.05): if it is a slip, `psips study correct trial --result 4 "
         "--value efficacy=34.5`\n"
     )
     assert json.loads(run(f"{told} A --value efficacy=345 --json")[1])["warnings"] != []

@@ -65,10 +65,10 @@ def _name(what: str, given: Any) -> str:
         name = str(given)  # NumPy has strings of its own
     else:
         number = as_float(given)
-        if number is None:
+        if number is None or (np.isinf(number) and not isinstance(given, float)):
             raise InputError(f"{what} must be a name, got {quote(given)}: give a text")
         # An empty cell of a DataFrame's index arrives as nan.
-        name = "" if np.isnan(number) else quote(given) if np.isinf(number) else str(given)
+        name = "" if np.isnan(number) else str(given)
     check_name(what, name)
     return name
 

@@ -129,7 +129,8 @@ def read_results(problem: Problem, given: Any) -> Results:
         if columns.count(column) != 1:
             has = "several columns" if column in columns else "no column"
             raise InputError(
-                f"the table of results has {has} {column!r}; its columns: {listing(columns)}"
+                f"the table of results has {has} {quote(column)}; its columns: "
+                f"{listing(columns)}"
             )
     names = list(given.index if by_index else given.iloc[:, columns.index(ARM)])
     arms = np.empty(len(names), dtype=np.int64)

@@ -236,7 +236,7 @@ def plan(
     if runs > MOST_RUNS:
         raise InputError(f"runs must be at most {MOST_RUNS:,}, got {quote(runs)}")
     if jobs != -1 and jobs < 1:
-        raise InputError(f"jobs must be at least 1, or -1 for all cores, got {jobs!r}")
+        raise InputError(f"jobs must be at least 1, or -1 for all cores, got {quote(jobs)}")
     chosen = rules_of(file) if rules is None else rules
     expected = Expectation(file)
     centre = expected.centre

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psips.errors import InputError, check_keys
+from psips.errors import InputError, check_keys, quote
 from psips.fronts import (
     BLUE,
     GREY,
@@ -208,7 +208,7 @@ def plan(found: Plan) -> Figure:
 
 def _problem(source: Session | Study) -> Problem:
     if not isinstance(source, Session | Study):
-        raise InputError(f"expected a Session or a Study, got {source!r}")
+        raise InputError(f"expected a Session or a Study, got {quote(source)}")
     return source.problem
 
 

@@ -30,6 +30,7 @@ KEYS = (
 OBJECTIVE_KEYS = ("name", "direction", "variance")
 SET_KEYS = ("ball", "low", "high")
 PRIOR_KEYS = ("means", "pulls")
+SEED_BITS = 128
 WORDS = {str: "a string", int: "a whole number", float: "a number", dict: "a table"}
 RULE_NUMBERS = ("eta", "alpha", "kappa")
 RULE_KEYS = (
@@ -166,6 +167,8 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
     seed = _optional(data, "seed", int)
     if seed is not None and seed < 0:
         raise InputError(f"seed must be at least 0, got {quote(seed)}")
+    if seed is not None and seed.bit_length() > SEED_BITS:
+        raise InputError(f"seed must be less than 2^{SEED_BITS}, got {quote(seed)}")
     rules = _optional(data, "rules", dict) or {}
     check_keys("key of [rules]", rules, RULE_KEYS)
     for key in RULE_NUMBERS:

@@ -73,7 +73,7 @@ class Session:
         **choices: Any,
     ) -> None:
         if not isinstance(problem, Problem):
-            raise InputError(f"a session needs a Problem, got {problem!r}")
+            raise InputError(f"a session needs a Problem, got {quote(problem)}")
         self.problem = problem
         self.rules = read_rules(rules, choices)
         weights = None if target is None else _read_target(problem, target)
@@ -122,7 +122,9 @@ class Session:
                 raise InputError("a table of results has its values in it: give nothing else")
             arms, rows = read_results(self.problem, arm)
         elif values is _ABSENT:
-            raise InputError(f"tell needs an arm and its values, or a DataFrame; got {arm!r}")
+            raise InputError(
+                f"tell needs an arm and its values, or a DataFrame; got {quote(arm)}"
+            )
         else:
             index = self.problem.arm_index(arm)
             arms, rows = np.array([index]), read_values(self.problem, values)[None, :]
@@ -281,7 +283,7 @@ def read_rules(rules: Rules | None, choices: Mapping[str, Any]) -> Rules:
                 raise InputError(f"{name} must be a number, got {quote(value)}")
         return Rules(**choices)
     if not isinstance(rules, Rules):
-        raise InputError(f"rules must be a Rules object, got {rules!r}")
+        raise InputError(f"rules must be a Rules object, got {quote(rules)}")
     if choices:
         raise InputError(f"give either rules or {next(iter(choices))!r}, not both")
     return rules

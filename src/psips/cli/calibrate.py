@@ -42,7 +42,7 @@ def calibrate(
     ] = False,
 ) -> None:
     """Measure the error rate of every stopping rule over fixed families of instances."""
-    from psips.errors import InputError, unknown
+    from psips.errors import InputError, quote, unknown
     from psips.simulation.calibration import BROKEN, DELTAS, NAMES, RULES, measure, together
     from psips.simulation.calibration_file import kept, merged, read, write
     from psips.simulation.cluster import on_dask
@@ -50,15 +50,17 @@ def calibrate(
     page = out.with_suffix(".md")
     if out.suffix != ".csv":
         raise InputError(
-            f"--out {str(out)!r}: expected a name ending in .csv, beside which the tables are "
-            f"written as .md; choose such a name"
+            f"--out {quote(str(out))}: expected a name ending in .csv, beside which the tables "
+            f"are written as .md; choose such a name"
         )
     if not out.parent.is_dir():
-        raise InputError(f"--out {str(out)!r}: there is no folder {str(out.parent)!r}")
+        raise InputError(
+            f"--out {quote(str(out))}: there is no folder {quote(str(out.parent))}"
+        )
     if page.exists() and not out.exists():
         raise InputError(
-            f"--out {str(out)!r}: {str(page)!r} would be overwritten, and there is no "
-            f"calibration beside it that it could belong to; name another file"
+            f"--out {quote(str(out))}: {quote(str(page))} would be overwritten, and there is "
+            f"no calibration beside it that it could belong to; name another file"
         )
     if max_samples < 1:
         raise InputError(f"--max-samples must be at least 1, got {max_samples}")

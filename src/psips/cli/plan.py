@@ -40,13 +40,15 @@ def plan(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Say how many samples to expect, of which arms, and which near-ties cost most."""
-    from psips.errors import InputError, unknown
+    from psips.errors import InputError, quote, unknown
     from psips.problem_file import read_problem_file
 
     design = read_problem_file(file)
     if plot is not None:
         if not plot.parent.is_dir():
-            raise InputError(f"--plot {str(plot)!r}: there is no folder {str(plot.parent)!r}")
+            raise InputError(
+                f"--plot {quote(str(plot))}: there is no folder {quote(str(plot.parent))}"
+            )
         kinds = (".png", ".svg", ".pdf")
         if plot.suffix not in kinds:
             raise unknown("kind of plot", plot.suffix, kinds)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psips import __version__
-from psips.errors import InputError, unknown
+from psips.errors import InputError, quote, unknown
 from psips.experiments import stopping_times, trajectories
 from psips.experiments.figure import LABELS, Claim, Figure, Row, table
 from psips.simulation.campaign import Campaign
@@ -64,7 +64,7 @@ class Reproduction:
             out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(
-                f"--out {str(out)!r} cannot be a folder: {error.strerror}"
+                f"--out {quote(str(out))} cannot be a folder: {error.strerror}"
             ) from None
         self.campaign = Campaign(cells, out / "campaign.sqlite", seed)
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from os import PathLike
 from typing import Any
 
-from psips.errors import InputError
+from psips.errors import InputError, quote
 from psips.simulation.cells import Cell, perform
 
 ATTEMPTS = 3  # a run that ends its worker this often is left out
@@ -141,7 +141,7 @@ class _File:
             self._db.execute("CREATE TABLE IF NOT EXISTS runs (key TEXT PRIMARY KEY, run TEXT)")
         except sqlite3.Error as error:
             raise InputError(
-                f"{str(path)!r} cannot be the file of a campaign: {error}"
+                f"{quote(str(path))} cannot be the file of a campaign: {error}"
             ) from None
 
     def keys(self) -> set[str]:
@@ -258,4 +258,4 @@ def client_of(dask: Any) -> Any:
     try:
         return Client(dask, timeout=10)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
-        raise InputError(f"no Dask scheduler answers at {dask!r}: {error}") from None
+        raise InputError(f"no Dask scheduler answers at {quote(dask)}: {error}") from None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from psips.errors import InputError
+from psips.errors import InputError, quote
 
 
 @dataclass(slots=True)
@@ -118,7 +118,7 @@ class Ledger:
                 return found
         count = len(self.tickets)
         which = f"{self.ticket_id(1)} to {self.ticket_id(count)}" if count else "none yet"
-        raise InputError(f"unknown ticket {name!r}; given out so far: {which}")
+        raise InputError(f"unknown ticket {quote(name)}; given out so far: {which}")
 
     def result(self, number: int) -> Result:
         """Return the result with this number; an error if there is none."""
