@@ -264,6 +264,8 @@ def close(
 @study.command(epilog=examples("psips study status trial", "psips study status trial --json"))
 def status(name: Name, store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
     """Say what is known, which tickets are open, and how far it is to the stop."""
+    from psips.status_text import cut
+
     with _open(name, store) as opened:
         known, waiting, state = opened.status(), opened.open_tickets(), opened.state
         plain = {
@@ -281,7 +283,7 @@ def status(name: Name, store: StoreUrl = DEFAULT, as_json: Json = False) -> None
             "events": state.seq,
             "head": state.hash,
         }
-        shown = [f"{t.id} {t.arm} (asked {t.asked[:16]}Z)" for t in waiting[:TICKETS]]
+        shown = [f"{t.id} {cut(t.arm)} (asked {t.asked[:16]}Z)" for t in waiting[:TICKETS]]
         if len(waiting) > TICKETS:
             shown.append(f"and {len(waiting) - TICKETS:,} more")
         tickets = "\n  ".join(["", *shown]) if shown else " none"

@@ -55,16 +55,14 @@ def find_slips(
         known = old.get(arm, [])[-ENOUGH:]
         values = np.array([told[place].values for place in places])
         whose = f"the other results of arm {arm!r}"
-        if len(known) + len(values) >= 3:
-            centre = np.median(
-                np.concatenate([np.reshape(known, (-1, len(sd))), values]), axis=0
-            )
+        rows = np.concatenate([np.reshape(known, (-1, len(sd))), values])
+        if len(rows) >= 3:
+            centre = np.median(rows, axis=0)
             for k, c in np.argwhere(np.abs(values - centre) > FAR * sd).tolist():
                 found.append((places[k], c, float(centre[c]), whose))
-        elif len(known) + len(values) == 2:
-            first, last = [*known, *values.tolist()]
-            for c in np.flatnonzero(np.abs(np.subtract(last, first)) > FAR * sd).tolist():
-                found.append((places[-1], c, float(first[c]), whose))
+        elif len(rows) == 2:
+            for c in np.flatnonzero(np.abs(rows[1] - rows[0]) > FAR * sd).tolist():
+                found.append((places[-1], c, float(rows[0, c]), whose))
         else:
             for c, middle in _far_from_others(problem, results, told, arm, values[0], sd):
                 found.append((places[0], c, middle, "every other arm"))
@@ -84,13 +82,13 @@ def _far_from_others(
 ) -> list[tuple[int, float]]:
     """Compare the first result of an arm with the other arms: objectives, and the nearest."""
     rows: dict[str, list[tuple[float, ...]]] = {}
-    counting = (result for result in results if not result.withdrawn)
-    for one in (*counting, *told):
-        if one.arm != arm:
-            rows.setdefault(one.arm, []).append(one.values)
+    known = [(one.arm, one.values) for one in results if not one.withdrawn]
+    for other, row in (*known, *((one.arm, one.values) for one in told)):
+        if other != arm:
+            rows.setdefault(other, []).append(row)
     if not rows:
         return []
-    medians = np.array([np.median(row[-ENOUGH:], axis=0) for row in rows.values()])
+    medians = np.array([np.median(some[-ENOUGH:], axis=0) for some in rows.values()])
     far = []
     for c in range(problem.d):
         away = np.abs(medians[:, c] - values[c])
