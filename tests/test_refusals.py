@@ -309,7 +309,7 @@ COMMANDS: list[tuple[str, str]] = [
     ("study cancel trial x", "unknown ticket 'x'"),
     (f"study cancel trial {'x' * 3000}", "unknown ticket 'xxxxx"),
     (f"study tell trial --arm {'x' * 3000} --value x=1 --value y=2", "unknown arm 'xxxxx"),
-    (f"study tell trial --csv {'x' * 200}.csv", "cannot read the results xxxxx"),
+    (f"study tell trial --csv {'x' * 200}.csv", "cannot read the results 'xxxxx"),
     (f"plan good.toml --plot {'x/' * 300}p.png", "there is no folder 'x/x/x/"),
     ("study export trial --out .", "cannot write .: Is a directory"),
     ("study log 'a\udcff'", "no study has the name"),
@@ -389,7 +389,8 @@ def test_files(refuse: Any, folder: Path, text: str, sentence: str) -> None:
 
 @pytest.mark.parametrize("command", ["simulate", "plan", "complexity"])
 def test_other_readers_of_files(refuse: Any, folder: Path, command: str) -> None:
-    for text, sentence in FILES[::12]:
+    shared = [entry for entry in FILES if "sampling rule" not in entry[1]]
+    for text, sentence in shared[::12]:
         (folder / "design.toml").write_text(text, encoding="utf-8")
         assert sentence in refuse(command, "design.toml")
 
