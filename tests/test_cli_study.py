@@ -494,6 +494,23 @@ def test_a_status_fits_a_terminal(run: Any, folder: Path) -> None:
         assert row["reason"] in flat
 
 
+def test_a_damaged_study_does_not_hide_the_others(
+    run: Any, folder: Path, filled: bytes
+) -> None:
+    (folder / "psips.db").write_bytes(filled)
+    with sqlite3.connect(folder / "psips.db") as connection:
+        connection.execute("UPDATE events SET payload = 'no JSON' WHERE study = 'over'")
+        connection.execute("DELETE FROM snapshots")
+    connection.close()
+    code, out, err = run("list")
+    assert (code, err) == (0, "")
+    heading, over, trial = out.splitlines()
+    assert heading.split() == ["study", "state", "results", "progress"]
+    assert over.split()[:2] == ["over", "damaged:"]
+    assert "psips study verify over" in over
+    assert trial.split() == ["trial", "open", "1", "0%"]
+
+
 def test_help(run: Any) -> None:
     code, out, _ = run("--help")
     assert code == 0
