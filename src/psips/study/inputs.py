@@ -10,6 +10,7 @@ import numpy as np
 from psips.errors import InputError
 
 NAME_LENGTH = 100
+LARGEST = 1e50  # of a result; squares and sums of these stay finite
 
 
 def read_name(name: str) -> str:
@@ -17,16 +18,29 @@ def read_name(name: str) -> str:
     if not name or name != name.strip() or not name.isprintable() or len(name) > NAME_LENGTH:
         raise InputError(
             f"a study needs a name of 1 to {NAME_LENGTH} printable characters, without spaces "
-            f"around it, got {name!r}"
+            f"around it, got {str(name)[:200]!r}"
         )
     return name
 
 
-def read_count(what: str, given: Any, least: int) -> int:
+def check_size(objective: str, value: float) -> float:
+    """Check that a value of a result is one that can be reckoned with."""
+    if not abs(value) <= LARGEST:
+        raise InputError(
+            f"the value of {objective!r} must lie between {-LARGEST:g} and {LARGEST:g}, got "
+            f"{value!r}"
+        )
+    return value
+
+
+def read_count(what: str, given: Any, least: int, most: int = 2**63 - 1) -> int:
     """Check a whole number."""
     whole = isinstance(given, int | np.integer) and not isinstance(given, bool)
     if not whole or given < least:
-        raise InputError(f"{what} must be a whole number of at least {least}, got {given!r}")
+        shown = repr(given) if not whole else int(given)
+        raise InputError(f"{what} must be a whole number of at least {least}, got {shown}")
+    if given > most:
+        raise InputError(f"{what} must be at most {most}")
     return int(given)
 
 

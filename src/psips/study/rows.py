@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from psips.errors import InputError, listing
 from psips.measurements import ARM
 from psips.problem import Problem
+from psips.study.inputs import check_size
 from psips.study.ledger import Ledger
 
 TICKET = "ticket"  # the column that names the ticket
@@ -133,6 +134,18 @@ def check_rows(problem: Problem, ledger: Ledger, rows: Iterable[Row]) -> tuple[l
     return new, known
 
 
+def same_results(problem: Problem, payload: Mapping[str, Any], rows: Iterable[Row]) -> bool:
+    """Whether an event holds the results of these rows."""
+    told = payload["results"]
+    wanted = []
+    for row in rows:
+        cells = row.cells
+        ticket = _text(cells.get(TICKET))
+        values = {o: _number(o, cells.get(o)) for o in problem.objectives}
+        wanted.append((ticket or _text(cells.get(ARM)), values))
+    return [(entry["ticket"] or entry["arm"], entry["values"]) for entry in told] == wanted
+
+
 def _read_row(
     problem: Problem, ledger: Ledger, cells: Mapping[str, Any]
 ) -> tuple[Told | None, list[str]]:
@@ -209,8 +222,9 @@ def _number(objective: str, cell: Any) -> float:
         if isinstance(cell, bool) or (isinstance(cell, str) and "_" in cell):
             raise ValueError  # Python would read 1_5 as 15
         value = float(cell)
-    except (TypeError, ValueError):
-        raise InputError(f"the value of {objective!r} must be a number, got {cell!r}") from None
+    except (TypeError, ValueError, OverflowError):
+        shown = str(cell)[:100]
+        raise InputError(f"the value of {objective!r} must be a number, got {shown!r}") from None
     if not math.isfinite(value):
         raise InputError(f"the value of {objective!r} must be finite, got {cell!r}")
-    return value
+    return check_size(objective, value)
