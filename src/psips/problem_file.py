@@ -23,7 +23,7 @@ from psips.problem import Problem
 KEYS = (
     *("name", "objectives", "covariance", "arms", "answers", "parameter_set"),
     *("prior", "regularization", "noise", "truth", "theta", "results", "guess"),
-    *("delta", "seed", "rules"),
+    *("delta", "seed", "rules", "study"),
 )
 OBJECTIVE_KEYS = ("name", "direction", "variance")
 SET_KEYS = ("ball", "low", "high")
@@ -62,6 +62,8 @@ class ProblemFile:
     delta, seed : float or None, int or None
     rules : dict
         The table ``[rules]``: choices by name, whose values are checked where they are used.
+    study : dict
+        The table ``[study]``, likewise: how a study is to be conducted.
     """
 
     path: Path
@@ -73,6 +75,7 @@ class ProblemFile:
     delta: float | None
     seed: int | None
     rules: dict[str, Any]
+    study: dict[str, Any]
 
     @property
     def instance(self) -> Instance:
@@ -165,7 +168,8 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
     rules = _optional(data, "rules", dict) or {}
     check_keys("key of [rules]", rules, RULE_KEYS)
     guess = _guess(path, data, problem)
-    return ProblemFile(path, problem, theta, noise, results, guess, delta, seed, rules)
+    study = _optional(data, "study", dict) or {}
+    return ProblemFile(path, problem, theta, noise, results, guess, delta, seed, rules, study)
 
 
 def _objectives(data: Mapping[str, Any]) -> tuple[dict[str, str], Any]:

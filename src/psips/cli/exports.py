@@ -6,21 +6,29 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any
 
+from psips.cli.escaping import as_cell
+
 if TYPE_CHECKING:
+    from psips.store import Event
     from psips.study import Study
 
 COLUMNS = ("number", "told", "ticket", "arm")
 
 
 def as_csv(study: Study) -> str:
-    """Write the results, one line each; numbers keep every digit."""
+    """Write the results, one line each; numbers keep every digit.
+
+    A text that a spreadsheet would take for a formula gets an apostrophe before it.
+    """
     state = study.state
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*COLUMNS, *state.problem.objectives, "corrected", "withdrawn"])
+    objectives = [as_cell(objective) for objective in state.problem.objectives]
+    writer.writerow([*COLUMNS, *objectives, "corrected", "withdrawn", "held"])
     for result in state.ledger.results:
-        plain = [result.number, result.told, result.ticket or "", result.arm]
-        flags = [result.corrected, "yes" if result.withdrawn else ""]
+        words = (result.told, result.ticket or "", result.arm)
+        plain = [result.number, *(as_cell(word) for word in words)]
+        flags = [result.corrected, *("yes" * flag for flag in (result.withdrawn, result.held))]
         writer.writerow([*plain, *map(repr, result.values), *flags])
     return text.getvalue()
 
@@ -39,3 +47,8 @@ def as_data(study: Study) -> dict[str, Any]:
         "results": [result.to_dict(objectives) for result in state.ledger.results],
         "events": [event.to_dict() for event in study.events()],
     }
+
+
+def log_as_data(name: str, events: list[Event]) -> dict[str, Any]:
+    """Return a log alone, for one that is damaged."""
+    return {"study": name, "damaged": True, "events": [event.to_dict() for event in events]}

@@ -1,11 +1,11 @@
 """``psips study``: experiments that run for months, over files and a database.
 
-Exit codes: 0 fine, 1 the log does not verify, 2 bad input, 3 the study has stopped.
+Exit codes: 0 fine, 1 the log does not verify, 2 bad input, 3 the study has stopped, 4 it is
+not known whether it was recorded.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,12 +14,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from psips.cli.escaping import as_json as written
+from psips.cli.escaping import one_line
+from psips.cli.escaping import plain as harmless
+from psips.cli.reading import DEFAULT, checked_store, event_line, held_lines, raw_events
 from psips.cli.screen import progress_line
+from psips.cli.writing import check_target, write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from psips.store import Event
     from psips.study import Study, Ticket
 
 NOT_VERIFIED = 1
@@ -46,8 +50,11 @@ Values = Annotated[
     typer.Option("--value", help="objective=number, once for each objective."),
 ]
 Reason = Annotated[str, typer.Option(help="Why, for the log.")]
-
-DEFAULT = "sqlite:///psips.db"
+Key = Annotated[
+    str | None,
+    typer.Option(help="Key of the event: repeated with the same key, it is recorded once."),
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Write over a file that exists.")]
 
 
 @study.command()
@@ -62,7 +69,7 @@ def create(
     with _loading():
         from psips.study import Study
 
-        made = Study.create(file, store, name=name, seed=seed)
+        made = Study.create(file, checked_store(store), name=name, seed=seed)
     state = made.state
     made.store.close()
     plain = {
@@ -87,6 +94,7 @@ def ask(
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Give out tickets of a stopped study too.")
     ] = False,
+    key: Key = None,
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
@@ -94,7 +102,8 @@ def ask(
     with _open(name, store) as opened:
         tickets: list[Ticket] = []
         if anyway or opened.closed or not opened.stopped:
-            tickets = opened.ask(n, expires=None if expires is None else expires * 86400)
+            wait = None if expires is None else expires * 86400
+            tickets = opened.ask(n, expires=wait, key=key)
         stopped = opened.stopped
         plain = {
             "tickets": [
@@ -103,7 +112,7 @@ def ask(
             ],
             "stopped": stopped,
         }
-        lines = [f"{ticket.id}\t{ticket.arm}" for ticket in tickets]
+        lines = [f"{one_line(ticket.id)}\t{one_line(ticket.arm)}" for ticket in tickets]
         _print(plain, "\n".join(lines) if tickets else _verdict(opened), as_json)
         _end(stopped)
 
@@ -118,6 +127,7 @@ def tell(
         Path | None,
         typer.Option(help="File with a column ticket or arm, and one for each objective."),
     ] = None,
+    key: Key = None,
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
@@ -132,17 +142,23 @@ def tell(
         if csv is not None:
             from psips.study import read_csv_rows
 
-            receipt = opened.tell_many(read_csv_rows(csv, opened.problem))
+            receipt = opened.tell_many(read_csv_rows(csv, opened.problem), key=key)
         else:
-            receipt = opened.tell(_values(opened, value), ticket=ticket, arm=arm)
+            receipt = opened.tell(_values(opened, value), ticket=ticket, arm=arm, key=key)
         plain = {
             "recorded": len(receipt.results),
             "known": receipt.known,
             "results": list(receipt.results),
             "stopped": receipt.stopped,
+            **({"held": list(receipt.held)} if receipt.held else {}),
         }
         text = f"recorded {len(receipt.results)}"
         text += f", known already {receipt.known}" if receipt.known else ""
+        for number in receipt.held:
+            text += f"\nresult {number} is beyond what the noise allows: it is held, and does "
+            text += (
+                "not count until it is confirmed or corrected (psips study confirm, correct)"
+            )
         text += f"\n{_verdict(opened)}" if receipt.stopped else ""
         _print(plain, text, as_json)
         _end(receipt.stopped)
@@ -155,16 +171,18 @@ def correct(
     result: Number = None,
     value: Values = None,
     reason: Reason = "",
+    key: Key = None,
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
     """Replace the values of a result; the old ones stay in the log."""
     with _open(name, store) as opened:
         receipt = opened.correct(
-            _values(opened, value), ticket=ticket, result=result, reason=reason
+            _values(opened, value), ticket=ticket, result=result, reason=reason, key=key
         )
         plain = {"corrected": 1 - receipt.known, "stopped": receipt.stopped}
-        _print(plain, "it has these values already" if receipt.known else "corrected", as_json)
+        text = "it has these values already" if receipt.known else "corrected"
+        _print_change(plain, text, receipt.waits, as_json)
 
 
 @study.command()
@@ -173,13 +191,15 @@ def withdraw(
     ticket: TicketId = None,
     result: Number = None,
     reason: Reason = "",
+    key: Key = None,
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
     """Take a result out of the count for good; it stays in the log."""
     with _open(name, store) as opened:
-        opened.withdraw(ticket=ticket, result=result, reason=reason)
-        _print({"withdrawn": 1, "stopped": opened.stopped}, "withdrawn", as_json)
+        receipt = opened.withdraw(ticket=ticket, result=result, reason=reason, key=key)
+        plain = {"withdrawn": 1, "stopped": receipt.stopped}
+        _print_change(plain, "withdrawn", receipt.waits, as_json)
 
 
 @study.command()
@@ -187,22 +207,27 @@ def cancel(
     name: Name,
     tickets: Annotated[list[str], typer.Argument(help="Tickets that will have no result.")],
     reason: Reason = "",
+    key: Key = None,
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
     """Take back tickets: they no longer count as pending."""
     with _open(name, store) as opened:
-        opened.cancel(*tickets, reason=reason)
+        opened.cancel(*tickets, reason=reason, key=key)
     _print({"cancelled": tickets}, f"cancelled {', '.join(tickets)}", as_json)
 
 
 @study.command()
 def close(
-    name: Name, reason: Reason = "", store: StoreUrl = DEFAULT, as_json: Json = False
+    name: Name,
+    reason: Reason = "",
+    key: Key = None,
+    store: StoreUrl = DEFAULT,
+    as_json: Json = False,
 ) -> None:
     """End a study: nothing can be recorded after it."""
     with _open(name, store) as opened:
-        opened.close(reason)
+        opened.close(reason, key=key)
     _print({"closed": True}, f"closed the study {name!r}", as_json)
 
 
@@ -223,24 +248,33 @@ def status(name: Name, store: StoreUrl = DEFAULT, as_json: Json = False) -> None
             "arms": _rows(known.arms),
             "answers": _rows(known.answers),
             "open_tickets": [ticket.to_dict() for ticket in waiting],
+            "held": [result.to_dict(state.problem.objectives) for result in opened.held],
+            "waiting_for_confirmation": sorted(state.proposals),
             "events": state.seq,
             "head": state.hash,
         }
-        shown = [f"{ticket.id} {ticket.arm} (asked {ticket.asked})" for ticket in waiting]
+        shown = [one_line(f"{t.id} {t.arm} (asked {t.asked})") for t in waiting]
         tickets = "\n  ".join(["", *shown]) if shown else " none"
         closed = " (closed)" if state.closed else ""
-        text = f"{opened.name}{closed}: {known}\n\nopen tickets:{tickets}\n\n"
+        text = f"{one_line(opened.name)}{closed}: {known}\n\nopen tickets:{tickets}\n\n"
+        text += held_lines(opened)
         _print(plain, f"{text}{state.seq} events, the last has hash {state.hash}", as_json)
         _end(known.stopped)
 
 
 @study.command()
 def log(name: Name, store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
-    """Print every event."""
-    with _open(name, store) as opened:
-        events = opened.events()
-    text = "\n".join(f"{e.seq:6d}  {e.at}  {e.kind:<9}  {_describe(e)}" for e in events)
+    """Print every event, of a damaged log too."""
+    from psips.store import broken_links
+
+    events = raw_events(name, store)
+    text = "\n".join(event_line(event) for event in events)
     _print({"study": name, "events": [event.to_dict() for event in events]}, text, as_json)
+    problems = broken_links(events)
+    if problems:
+        said = f"the log is not as it was written: {problems[0]}; see `psips study verify`"
+        typer.echo(f"psips: {harmless(said)}", err=True)
+        raise typer.Exit(NOT_VERIFIED)
 
 
 @study.command()
@@ -248,25 +282,31 @@ def export(
     name: Name,
     form: Annotated[str, typer.Option("--format", help="csv: the results; json: all.")] = "csv",
     out: Annotated[Path | None, typer.Option(help="File; standard output if left out.")] = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="The log alone, as JSON, of a damaged study too.")
+    ] = False,
+    overwrite: Overwrite = False,
     store: StoreUrl = DEFAULT,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
     """Write the results as CSV, or the design, tickets, results and log as JSON."""
-    from psips.cli.exports import as_csv, as_data
-    from psips.errors import InputError, unknown
+    from psips.cli.exports import as_csv, as_data, log_as_data
+    from psips.errors import unknown
 
     form = "json" if as_json else form
     if form not in ("csv", "json"):
         raise unknown("format", form, ["csv", "json"])
-    with _open(name, store) as opened:
-        text = as_csv(opened) if form == "csv" else json.dumps(as_data(opened), indent=2) + "\n"
-        if out is None:
-            typer.echo(text, nl=False)
-            return
-        try:
-            out.write_text(text, encoding="utf-8", newline="")
-        except OSError as error:
-            raise InputError(f"cannot write {out}: {error.strerror}") from None
+    if out is not None:
+        check_target(out, overwrite)
+    if anyway:
+        text = written(log_as_data(name, raw_events(name, store))) + "\n"
+    else:
+        with _open(name, store) as opened:
+            text = as_csv(opened) if form == "csv" else written(as_data(opened)) + "\n"
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        write_whole(out, text)
 
 
 @study.command("list")
@@ -274,23 +314,49 @@ def list_studies(store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
     """List the studies of a store."""
     from psips.store import open_store
 
-    with open_store(store) as opened:
+    with open_store(checked_store(store)) as opened:
         names = opened.studies()
-    _print({"studies": names}, "\n".join(names), as_json)
+    _print({"studies": names}, "\n".join(map(one_line, names)), as_json)
 
 
 @study.command()
-def verify(name: Name, store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
+def verify(
+    name: Name,
+    signatures: Annotated[
+        list[Path] | None, typer.Option(help="Signature to check too; may be repeated.")
+    ] = None,
+    signers: Annotated[
+        Path, typer.Option(help="Who may sign: a name and a public SSH key in each line.")
+    ] = Path("allowed_signers"),
+    store: StoreUrl = DEFAULT,
+    as_json: Json = False,
+) -> None:
     """Check the hashes of the log and replay it; code 1 if something does not fit."""
-    from psips.store import open_store
+    from psips.errors import InputError
+    from psips.store import EVERY, open_store
     from psips.study import verify_log
+    from psips.study.signing import check_signature
 
-    with open_store(store) as opened:
+    signed, problems = [], []
+    with open_store(checked_store(store), damaged=True) as opened:
         found = verify_log(name, opened)
+        damage = opened.damage()
+        if damage:
+            problems.append(f"the database finds its file damaged: {damage}")
+        problems += found.problems
+        for file in signatures or []:
+            try:
+                events = opened.read(name, EVERY)
+                signed.append(check_signature(name, events, file, signers))
+            except InputError as error:
+                problems.append(f"{file.name}: {error}")
     text = f"{found.events} events, the last has hash {found.head}\n"
-    text += "\n".join(found.problems) or "the log is as it was written, and replays"
-    _print({**found._asdict(), "problems": list(found.problems)}, text, as_json)
-    if found.problems:
+    text += "\n".join([*signed, *problems])
+    if not problems:
+        text = f"{text.rstrip()}\nthe log is as it was written, and replays"
+    data = {**found._asdict(), "problems": problems}
+    _print({**data, "signed": signed} if signatures else data, text, as_json)
+    if problems:
         raise typer.Exit(NOT_VERIFIED)
 
 
@@ -303,7 +369,7 @@ def _open(name: str, store: str) -> Iterator[Study]:
     with _loading():
         from psips.store import open_store
         from psips.study import Study
-    with open_store(store) as opened:
+    with open_store(checked_store(store)) as opened:
         yield Study.open(name, opened)
 
 
@@ -345,15 +411,16 @@ def _verdict(opened: Study) -> str:
     return f"stopped; Pareto set: {', '.join(opened.candidate_set)}"
 
 
-def _describe(event: Event) -> str:
-    """One line on an event, without what everyone knows."""
-    hidden = ("schema", "problem", "versions")
-    data = {key: value for key, value in event.payload.items() if key not in hidden}
-    return json.dumps(data, ensure_ascii=False)
+def _print_change(data: dict[str, Any], text: str, waits: int | None, as_json: bool) -> None:
+    """Print what a change led to; one that waits has led to nothing yet."""
+    if waits is not None:
+        data = {**data, "waits": waits}
+        text = f"recorded as event {waits}; it counts once another person has confirmed it"
+    _print(data, text, as_json)
 
 
-def _print(plain: dict[str, Any], text: str, as_json: bool) -> None:
-    typer.echo(json.dumps(plain, indent=2, ensure_ascii=False) if as_json else text)
+def _print(data: dict[str, Any], text: str, as_json: bool) -> None:
+    typer.echo(written(data) if as_json else harmless(text))
 
 
 def _end(stopped: bool) -> None:

@@ -169,9 +169,7 @@ def broken_link(event: Event, seq: int, previous: str, at: str = "") -> list[str
     elif event.seq != seq + 1:
         problems.append(f"event {seq + 1} is missing: event {event.seq} follows {seq}")
     elif event.previous != previous:
-        problems.append(
-            f"{name} does not follow event {seq}: it carries another hash of it"
-        )
+        problems.append(f"{name} does not follow event {seq}: it carries another hash of it")
     if event.hash != event.digest():
         problems.append(f"{name} was changed: its hash is not that of what it says")
     if not is_time(event.at):

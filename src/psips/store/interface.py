@@ -23,6 +23,8 @@ class LostError(StoreError):
 class UnknownOutcomeError(LostError):
     """The connection was lost at the end: it is not known whether it was recorded."""
 
+    exit_code = 4
+
 
 class DamagedError(InputError):
     """A log is not as it was written."""

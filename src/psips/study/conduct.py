@@ -73,9 +73,9 @@ def read_reason(conduct: Conduct, reason: str) -> str:
     return read_text("a reason", reason)
 
 
-def read_text(what: str, text: Any, most: int = 2000) -> str:
+def read_text(what: str, given: Any, most: int = 2000) -> str:
     """Check a text for the log: of bounded length, and one that UTF-8 can write."""
-    text = str(text)
+    text = str(given)
     if len(text) > most:
         raise InputError(f"{what} has at most {most} characters, got {len(text)}")
     try:

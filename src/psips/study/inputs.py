@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from psips.errors import InputError
+from psips.problem import Problem
 
 NAME_LENGTH = 100
 LARGEST = 1e50  # of a result; squares and sums of these stay finite
+VARIANCES = (1e-100, 1e100)  # least and largest, for the same reason
 
 
 def read_name(name: str) -> str:
@@ -21,6 +23,18 @@ def read_name(name: str) -> str:
             f"around it, got {str(name)[:200]!r}"
         )
     return name
+
+
+def check_units(problem: Problem) -> None:
+    """Check that the variances are such that everything can be reckoned and read again."""
+    for objective, variance in zip(
+        problem.objectives, problem.covariance.diagonal().tolist(), strict=True
+    ):
+        if not VARIANCES[0] <= variance <= VARIANCES[1]:
+            raise InputError(
+                f"the variance of {objective!r} must lie between {VARIANCES[0]:g} and "
+                f"{VARIANCES[1]:g}, got {variance:g}: choose other units"
+            )
 
 
 def check_size(objective: str, value: float) -> float:

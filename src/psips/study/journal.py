@@ -40,6 +40,14 @@ class Journal:
         self.by = signature(user)
         self._state: State | None = None
         self._kept = 0  # sequence number of the cached state
+        self._cached = True  # whether cached states may be used
+        self._seen: tuple[int, str] | None = None  # number and hash of the last event read
+
+    def adopt(self, state: State) -> None:
+        """Go on from a state that was got by replay, and use no cache from now on."""
+        self._state = state
+        self._seen = (state.seq, state.hash)
+        self._cached = False
 
     def begin(self, payload: Mapping[str, Any], key: str) -> None:
         """Record the creation of the study; it is opened before that is final."""
@@ -69,7 +77,11 @@ class Journal:
                     f"a study of this problem could not be opened again ({error}): its numbers "
                     "are too large or too small; choose other units"
                 ) from None
+        self._know(state)
+
+    def _know(self, state: State) -> None:
         self._state = state
+        self._seen = (state.seq, state.hash)
 
     @property
     def known(self) -> State:
@@ -135,7 +147,7 @@ class Journal:
                 payload = {"schema": SCHEMA, **payload, "by": self.by, "key": key}
                 events = writer.append([(at, kind, payload)], state.seq)
                 state.catch_up(events, lambda seq: writer.read(0, seq), chosen)
-        self._state = state
+        self._know(state)
         self._save()
         return state, state.keys.get(key)
 
@@ -149,19 +161,22 @@ class Journal:
             state = self._load()
             events = self._following(state, read(state.seq - 1))
         state.catch_up(events, lambda seq: read(0, seq))
-        self._state = state
+        self._know(state)
         if reader is None:
             self._save()
         return state
 
     def _following(self, state: State, events: list[Event]) -> list[Event]:
         """Check that the log still has the last event known, and return what follows it."""
-        if not events or (events[0].seq, events[0].hash) != (state.seq, state.hash):
+        self._check((state.seq, state.hash), events)
+        return events[1:]
+
+    def _check(self, seen: tuple[int, str], events: list[Event]) -> None:
+        if not events or (events[0].seq, events[0].hash) != seen:
             raise DamagedError(
                 f"the log of {self.name!r} is not the one that was read before: its event "
-                f"{state.seq} has gone or was changed; see `psips study verify`"
+                f"{seen[0]} has gone or was changed; see `psips study verify`"
             )
-        return events[1:]
 
     def _load(self) -> State:
         """Take the cached state if it can be used, the first event otherwise."""
@@ -173,7 +188,10 @@ class Journal:
                     "`psips study verify`"
                 )
             raise unknown("study", self.name, self.store.studies())
-        kept = self.store.load_snapshot(self.name)
+        if self._seen is not None:  # an error has made this process forget the rest
+            seq = self._seen[0]
+            self._check(self._seen, self.store.read(self.name, seq - 1, seq))
+        kept = self.store.load_snapshot(self.name) if self._cached else None
         state = None if kept is None else State.restore(created[0], kept)
         self._kept = 0 if state is None else state.seq
         return state or State(created[0])

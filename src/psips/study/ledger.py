@@ -163,9 +163,7 @@ class Ledger:
         """Return the tickets that count as pending at a time."""
         return [ticket for ticket in self.waiting.values() if ticket.state(at) == "open"]
 
-    def ask(
-        self, arms: Sequence[str], at: str, expires: str | None, key: str
-    ) -> list[Ticket]:
+    def ask(self, arms: Sequence[str], at: str, expires: str | None, key: str) -> list[Ticket]:
         """Give out tickets."""
         first = len(self.tickets) + 1
         made = [

@@ -224,7 +224,9 @@ def _number(objective: str, cell: Any) -> float:
         value = float(cell)
     except (TypeError, ValueError, OverflowError):
         shown = str(cell)[:100]
-        raise InputError(f"the value of {objective!r} must be a number, got {shown!r}") from None
+        raise InputError(
+            f"the value of {objective!r} must be a number, got {shown!r}"
+        ) from None
     if not math.isfinite(value):
         raise InputError(f"the value of {objective!r} must be finite, got {cell!r}")
     return check_size(objective, value)

@@ -39,7 +39,7 @@ class Recorded(NamedTuple):
 
     seq: int
     first: int
-    count: int
+    size: int
 
 
 class State:
@@ -59,7 +59,7 @@ class State:
         self._start_sessions()
         self.ledger = Ledger(created.study, self.identity)
         variances = self.problem.covariance.diagonal()
-        self.holder = Holder(variances**0.5, self.problem.arms, self.conduct.hold)
+        self.holder = Holder((variances**0.5).tolist(), self.problem.arms, self.conduct.hold)
         self.keys: dict[str, Recorded] = {}
         self.proposals: dict[int, dict[str, Any]] = {}  # changes that wait for another person
         self.closed = False

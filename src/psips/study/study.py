@@ -13,7 +13,6 @@ from uuid import uuid4
 
 import numpy as np
 
-from psips.errors import InputError
 from psips.measurements import is_frame, read_values
 from psips.problem import Problem
 from psips.problem_file import read_problem_file
@@ -22,7 +21,15 @@ from psips.session import Session, read_rules
 from psips.store import Event, Store, open_store
 from psips.study import changes
 from psips.study.conduct import Conduct, read_text
-from psips.study.inputs import check_size, now, read_count, read_name, read_wait, stamp
+from psips.study.inputs import (
+    check_size,
+    check_units,
+    now,
+    read_count,
+    read_name,
+    read_wait,
+    stamp,
+)
 from psips.study.journal import Clock, Decide, Entry, Journal
 from psips.study.ledger import Ticket
 from psips.study.people import VERSION, read_key
@@ -235,7 +242,7 @@ class Study(View):
         state, recorded = self._journal.record(decide, read_key(key), same)
         new: tuple[int, ...] = ()
         if recorded is not None:
-            new = tuple(range(recorded.first, recorded.first + recorded.count))
+            new = tuple(range(recorded.first, recorded.first + recorded.size))
         held = tuple(number for number in new if state.ledger.result(number).held)
         return Receipt(new, known, state.session.stopped, held)
 
@@ -314,9 +321,7 @@ class Study(View):
             Of the event: given again with the same key, it is recorded once.
         """
         user = self._journal.by["user"]
-        return self._change(
-            changes.confirmation(result, event, user, reason), CONFIRMED, key
-        )
+        return self._change(changes.confirmation(result, event, user, reason), CONFIRMED, key)
 
     def cancel(self, *tickets: str, reason: str = "", key: str | None = None) -> None:
         """Take back tickets that will have no result: they no longer count as pending."""
@@ -361,7 +366,8 @@ def _registration(
         if rules is None:
             choices = {**given, **file.rules, **choices}
         seed = file.seed if seed is None else seed
-        conduct = getattr(file, "study", {}) if conduct is None else conduct
+        conduct = file.study if conduct is None else conduct
+    check_units(problem)
     name = read_name(problem.name if name is None else name)
     chosen = read_rules(rules, choices)
     seed = secrets.randbits(48) if seed is None else read_count("seed", seed, 0)

@@ -9,7 +9,7 @@ from psips.study.inputs import stamp
 from psips.study.journal import Journal
 from psips.study.ledger import Result, Ticket
 from psips.study.state import State
-from psips.study.verification import Verification, verify_log
+from psips.study.verification import Verification, replay_log, verify_log
 
 
 class View:
@@ -89,6 +89,17 @@ class View:
     def verify(self) -> Verification:
         """Check the hashes of the whole log, and replay it from its first event."""
         return verify_log(self.name, self.store, self._journal.clock())
+
+    def replayed(self) -> Verification:
+        """As `verify`; from now on what is seen rests on that replay, and on no cache."""
+        found, state = replay_log(self.name, self.store, self._journal.clock())
+        if state is None:
+            raise DamagedError(
+                f"the log of {self.name!r} is not as it was written: {found.problems[0]}; see "
+                "`psips study verify`"
+            )
+        self._journal.adopt(state)
+        return found
 
     def __repr__(self) -> str:
         return f"Study({self.name!r})"
