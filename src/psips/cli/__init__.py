@@ -13,7 +13,7 @@ from psips.cli.bench import bench
 from psips.cli.calibrate import calibrate
 from psips.cli.complexity import complexity
 from psips.cli.demo import demo
-from psips.cli.escaping import plain
+from psips.cli.escaping import sentences
 from psips.cli.instances import instances
 from psips.cli.plan import plan
 from psips.cli.report import report
@@ -65,5 +65,5 @@ def main() -> None:
     try:
         app()
     except InputError as error:
-        print(f"psips: {plain(str(error))}", file=sys.stderr)
+        print(f"psips: {sentences(str(error))}", file=sys.stderr)
         sys.exit(getattr(error, "exit_code", 2))

@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+LINE, LINES = 480, 60  # characters and lines of an error
 ACTIVE = ("=", "+", "-", "@", "\t", "\r")  # what makes a spreadsheet reckon
 
 
@@ -25,6 +26,15 @@ def plain(text: str, keep: str = "\n\t") -> str:
 def one_line(text: Any) -> str:
     """As `plain`, without line breaks."""
     return plain(str(text), keep="")
+
+
+def sentences(text: str) -> str:
+    """Write an error for a terminal: no line of it longer than anyone reads."""
+    lines = plain(text).splitlines()
+    shown = [line if len(line) <= LINE else f"{line[: LINE - 4]} ..." for line in lines]
+    if len(shown) > LINES:
+        shown = [*shown[:LINES], f"  and {len(shown) - LINES} more"]
+    return "\n".join(shown)
 
 
 def as_json(data: Any) -> str:

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL, Connection, Engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
+from psips.errors import InputError
 from psips.store.connections import make_engine
 from psips.store.events import START, Event, Snapshot, broken_links
 from psips.store.interface import (
@@ -106,6 +107,7 @@ class DatabaseStore:
     @contextmanager
     def writing(self, study: str) -> Iterator[DatabaseWriter]:
         """Open a transaction that other writers of the study wait for."""
+        check_name(study)
         self._check_writable()
         if self.format < FORMAT:
             raise StoreError(
@@ -270,7 +272,18 @@ class DatabaseWriter:
             self._connection.execute(EVENTS.insert(), rows)
 
 
+def check_name(study: str) -> None:
+    """Refuse a name that no database can hold."""
+    try:
+        study.encode()
+    except UnicodeEncodeError:
+        study = "\0"
+    if "\0" in study:
+        raise InputError("a study has a name that UTF-8 can write, without the character NUL")
+
+
 def _read(connection: Connection, study: str, after: int, until: int | None) -> list[Event]:
+    check_name(study)
     chosen = (EVENTS.c.study == study) & (EVENTS.c.seq > after)
     if until is not None:
         chosen &= EVENTS.c.seq <= until

@@ -68,7 +68,7 @@ def read_csv_rows(path: Path | str, problem: Problem) -> list[Row]:
             lines = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
     except OSError as error:
         raise InputError(f"cannot read the results {path}: {error.strerror}") from None
-    except (UnicodeDecodeError, csv.Error) as error:
+    except (UnicodeError, ValueError, csv.Error) as error:
         raise InputError(f"{path.name} is not a CSV file in UTF-8: {error}") from None
     lines = [(number, cells) for number, cells in lines if any(cells)]
     if not lines:

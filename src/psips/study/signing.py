@@ -47,7 +47,7 @@ def sign(study: str, events: Sequence[Event], key: Path) -> str:
     key : path of an SSH key
         Private, or public if an agent holds the private one.
     """
-    if not key.is_file():
+    if not _is_file(key):
         raise InputError(f"there is no key {str(key)!r}: make one with ssh-keygen")
     statement = Statement(read_name(study), events[-1].seq, events[-1].hash)
     with tempfile.TemporaryDirectory() as folder:
@@ -78,7 +78,7 @@ def check_signature(study: str, events: Sequence[Event], file: Path, signers: Pa
     found = _STATEMENT.fullmatch(head)
     if not found or not begin:
         raise InputError(f"{file.name} is not a signature of psips")
-    if not signers.is_file():
+    if not _is_file(signers):
         raise InputError(f"there is no file of allowed signers {str(signers)!r}")
     statement = Statement(found["study"], int(found["events"]), found["head"])
     with tempfile.TemporaryDirectory() as folder:
@@ -100,6 +100,13 @@ def check_signature(study: str, events: Sequence[Event], file: Path, signers: Pa
             f"{who} signed another event {statement.events}: the log was rewritten since"
         )
     return f"signed by {who}: the first {statement.events} events"
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _run(words: Sequence[str], given: str) -> str:
