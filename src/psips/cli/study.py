@@ -319,47 +319,6 @@ def list_studies(store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
     _print({"studies": names}, "\n".join(map(one_line, names)), as_json)
 
 
-@study.command()
-def verify(
-    name: Name,
-    signatures: Annotated[
-        list[Path] | None, typer.Option(help="Signature to check too; may be repeated.")
-    ] = None,
-    signers: Annotated[
-        Path, typer.Option(help="Who may sign: a name and a public SSH key in each line.")
-    ] = Path("allowed_signers"),
-    store: StoreUrl = DEFAULT,
-    as_json: Json = False,
-) -> None:
-    """Check the hashes of the log and replay it; code 1 if something does not fit."""
-    from psips.errors import InputError
-    from psips.store import EVERY, open_store
-    from psips.study import verify_log
-    from psips.study.signing import check_signature
-
-    signed, problems = [], []
-    with open_store(checked_store(store), damaged=True) as opened:
-        found = verify_log(name, opened)
-        damage = opened.damage()
-        if damage:
-            problems.append(f"the database finds its file damaged: {damage}")
-        problems += found.problems
-        for file in signatures or []:
-            try:
-                events = opened.read(name, EVERY)
-                signed.append(check_signature(name, events, file, signers))
-            except InputError as error:
-                problems.append(f"{file.name}: {error}")
-    text = f"{found.events} events, the last has hash {found.head}\n"
-    text += "\n".join([*signed, *problems])
-    if not problems:
-        text = f"{text.rstrip()}\nthe log is as it was written, and replays"
-    data = {**found._asdict(), "problems": problems}
-    _print({**data, "signed": signed} if signatures else data, text, as_json)
-    if problems:
-        raise typer.Exit(NOT_VERIFIED)
-
-
 def _loading() -> Any:
     return progress_line("loading (the first time, compiling takes about a minute)")
 
