@@ -45,7 +45,8 @@ def held_lines(opened: Study) -> str:
     for result in opened.held:
         values = ", ".join(f"{value:g}" for value in result.values)
         text += one_line(f"held, does not count: result {result.number} of {result.arm} ")
-        text += f"({values}), beyond what the noise allows: confirm, correct or withdraw it\n"
+        text += f"({values}), beyond what the noise allows: measure again, confirm, correct or "
+        text += "withdraw it\n"
     for seq, change in sorted(opened.state.proposals.items()):
         text += one_line(f"event {seq} ({change['kind']}, by {change['user']}) waits for ")
         text += "another person to confirm it\n"

@@ -155,9 +155,10 @@ def tell(
         text = f"recorded {len(receipt.results)}"
         text += f", known already {receipt.known}" if receipt.known else ""
         for number in receipt.held:
-            text += f"\nresult {number} is beyond what the noise allows: it is held, and does "
             text += (
-                "not count until it is confirmed or corrected (psips study confirm, correct)"
+                f"\nresult {number} is beyond what the noise allows: it is held, and does not "
+                "count until it is confirmed or corrected (psips study confirm, correct), or "
+                "a second result of an arm without others agrees with it"
             )
         text += f"\n{_verdict(opened)}" if receipt.stopped else ""
         _print(plain, text, as_json)
