@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import os
+import shutil
 import socket
 import sqlite3
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -179,18 +181,25 @@ def as_nobody(work: Any) -> str:
     return said
 
 
-def test_a_read_only_store_can_be_read(tmp_path: Path) -> None:
-    tmp_path.chmod(0o755)
-    for folder in [*tmp_path.parents][:-2]:
-        if not os.stat(folder).st_mode & 0o001:
-            pytest.skip("a folder above is closed to others")
-    url = f"sqlite:///{tmp_path / 'a.db'}"
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """A folder that everyone may read; those of pytest are closed to others."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+def test_a_read_only_store_can_be_read(public: Path) -> None:
+    url = f"sqlite:///{public / 'a.db'}"
     made = Study.create(problem(), url, seed=1)
     made.tell(1.0, arm="A")
     made.tell(1.0, arm="B")
     made.store.close()
-    (tmp_path / "a.db").chmod(0o444)
-    tmp_path.chmod(0o555)
+    report(Study.open("trial", url))  # loads what others may not be allowed to
+    (public / "a.db").chmod(0o444)
+    public.chmod(0o555)
 
     def read() -> str:
         with open_store(url) as store:
@@ -201,10 +210,7 @@ def test_a_read_only_store_can_be_read(tmp_path: Path) -> None:
             study.tell(1.0, arm="A")
         return "written"
 
-    try:
-        said = as_nobody(read)
-    finally:
-        tmp_path.chmod(0o755)
+    said = as_nobody(read)
     assert "is read-only: nothing can be recorded" in said
 
 
