@@ -46,7 +46,7 @@ def simulate(
     ] = None,
     calibration: Annotated[
         Text,
-        typer.Option(help="sharp (default), heuristic (of --sampling posterior), proven."),
+        typer.Option(help="measured (of glr), heuristic, sharp (of posterior), proven."),
     ] = None,
     draws: Annotated[Text, typer.Option(help="first-hit (default) or literal.")] = None,
     tracking: Annotated[Text, typer.Option(help="c-tracking (default) or mixture.")] = None,
