@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 import psips
-from psips.cli import main
+from psips.cli import app, main
 from psips.rules import CALIBRATION, DRAWS, SAMPLING, STOPPING, TRACKING
 
 COMMAND = [
@@ -64,6 +65,66 @@ def test_help_names_every_rule(run: Any, monkeypatch: pytest.MonkeyPatch) -> Non
     for table in (SAMPLING, STOPPING, CALIBRATION, DRAWS, TRACKING):
         for name in table:
             assert name in out
+
+
+def pages() -> list[list[str]]:
+    """The words of every command that has a help page."""
+    group: Any = typer.main.get_command(app)
+    studies = group.commands["study"].commands
+    single = [[name] for name in group.commands]
+    return [[], *single, *(["study", name] for name in studies)]
+
+
+@pytest.mark.parametrize("words", pages(), ids=" ".join)
+def test_help_of_every_command(run: Any, words: list[str]) -> None:
+    code, page, _ = run(*words, "--help")
+    assert code == 0
+    assert run(*words, "-h") == (0, page, "")
+    assert page.startswith("Usage: psips")
+    _, examples = page.split("Examples:\n")
+    lines = [line for line in examples.splitlines() if line.strip()]
+    assert lines
+    for line in lines:
+        assert line.startswith(f"    psips {' '.join(words)}".rstrip()), line
+
+
+def texts(command: Any) -> list[str]:
+    return [param.help for param in command.params if getattr(param, "help", None)]
+
+
+@pytest.mark.parametrize("words", pages(), ids=" ".join)
+def test_help_loses_nothing_to_markup(
+    run: Any, words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    command: Any = typer.main.get_command(app)
+    for word in words:
+        command = command.commands[word]
+    page = " ".join(run(*words, "--help")[1].split())
+    for text in texts(command):
+        assert " ".join(text.split()) in page
+    if words == ["plan"]:
+        assert "with a table [guess]" in page
+
+
+def test_as_a_module() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "psips", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"{psips.__version__}\n"
+    done = subprocess.run([sys.executable, "-m", "psips"], capture_output=True, text=True)
+    assert "Usage: psips [OPTIONS] COMMAND" in done.stdout + done.stderr
+
+
+def test_completion() -> None:
+    environment = {
+        **os.environ,
+        "_PSIPS_COMPLETE": "complete_bash",
+        "COMP_WORDS": "psips study cr",
+        "COMP_CWORD": "2",
+    }
+    done = subprocess.run(COMMAND, env=environment, capture_output=True, text=True)
+    assert done.stdout.split() == ["create"]
 
 
 def test_instances(run: Any) -> None:
@@ -196,8 +257,8 @@ def test_simulate_a_file(run: Any, trial: Path) -> None:
         ("simulate cov-boost --rho 0", "instance 'cov-boost' has no parameters, got 'rho'"),
         ("simulate worse --d 4 --rho -0.4", "strictly between -0.3333 and 1, got -0.4"),
         ("simulate near-tie --gap 0", "gap must not be 0"),
-        ("simulate near-tie --gap x", "--gap: expected a number, got 'x'"),
-        ("simulate worse --d 2.5", "--d: expected a whole number, got '2.5'"),
+        ("simulate near-tie --gap x", "--gap must be a number, got 'x'"),
+        ("simulate worse --d 2.5", "--d must be a whole number, got '2.5'"),
         ("simulate near-tie --gap", "option '--gap' needs a value"),
         ("simulate near-tie --gap --d 2", "option '--gap' needs a value"),
         (
@@ -391,12 +452,13 @@ def test_demo(run: Any) -> None:
 
 
 def test_silence_in_a_pipe() -> None:
-    done = subprocess.run(
-        [*COMMAND, "simulate", "correlated", "--runs", "3", "--json"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    for _ in range(2):  # the first may have something to compile, and says so
+        done = subprocess.run(
+            [*COMMAND, "simulate", "correlated", "--runs", "3", "--json"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
     assert done.stderr == ""
     assert json.loads(done.stdout)["runs"] == 3
 
@@ -421,6 +483,13 @@ def on_terminal(*arguments: str) -> str:
     os.close(ours)
     assert process.wait() == 0
     return written.decode()
+
+
+def test_nothing_is_said_of_compiling_if_nothing_is_compiled() -> None:
+    on_terminal("simulate", "correlated", "--runs", "1", "--max-samples", "20")
+    said = on_terminal("simulate", "correlated", "--runs", "1", "--max-samples", "20")
+    assert "loading" in said
+    assert "compil" not in said
 
 
 def test_progress_on_a_terminal() -> None:

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from psips.cli import main
@@ -79,8 +80,8 @@ BAD = [
     ("tell trial --arm A", "the result has no values: add --value efficacy=..."),
     ("tell trial --arm A --value efficacy=1", "no value for objective 'toxicity'"),
     ("tell trial --arm A --value efficacy", "--value must be objective=number"),
-    ("tell trial --arm A --value efficacy=high", "--value must be objective=number"),
-    ("tell trial --arm A --value efficacy=nan --value toxicity=1", "must be finite, got nan"),
+    ("tell trial --arm A --value efficacy=high", "must be a number, got 'high'"),
+    ("tell trial --arm A --value efficacy=nan --value toxicity=1", "must be finite, got 'nan'"),
     (f"tell trial --arm A {VALUES} --value toxicity=3", "'toxicity' has several values"),
     (f"tell trial --arm A {VALUES} --value effcacy=3", "did you mean 'efficacy'?"),
     (f"tell trial --arm E {VALUES}", "unknown arm 'E'"),
@@ -99,7 +100,7 @@ BAD = [
     ("tell trial --csv noarm.csv", "noarm.csv has no column 'ticket' or 'arm'"),
     ("tell trial --csv ragged.csv", "ragged.csv line 3 has 2 cells, but its header has 3"),
     ("tell trial --csv twice.csv", "twice.csv has several columns 'efficacy'"),
-    ("tell trial --csv quote.csv", "quote.csv is not a CSV file in UTF-8"),
+    ("tell trial --csv quote.csv", "quote.csv is not a CSV file: "),
     ("tell trial --csv word.csv", "word.csv line 3: the value of 'efficacy' must be a number"),
     ("tell trial --csv hole.csv", "hole.csv line 3: the value of 'efficacy' is missing"),
     ("tell trial --csv infinite.csv", "infinite.csv line 3: the value of 'efficacy' must be"),
@@ -238,7 +239,7 @@ def test_a_study_from_start_to_stop(run: Any, folder: Path) -> None:
                 print(f"{efficacy},{ticket['ticket']},{toxicity}", file=file)
         code, out, _ = run("tell trial --csv results.csv")
         assert code in (0, 3)
-        assert out.startswith("recorded 4\n")
+        assert out.startswith(f"recorded 4 results, {4 * rounds + 1} to {4 * rounds + 4}; ")
         rounds += 1
         assert rounds < 100
     assert asked == {"tickets": [], "stopped": True}
@@ -246,7 +247,13 @@ def test_a_study_from_start_to_stop(run: Any, folder: Path) -> None:
     assert (code, out) == (3, "stopped; Pareto set: A\n")
     code, out, _ = run("tell trial --csv results.csv --json")
     assert code == 3
-    assert json.loads(out) == {"recorded": 0, "known": 4, "results": [], "stopped": True}
+    assert json.loads(out) == {
+        "recorded": 0,
+        "known": 4,
+        "results": [],
+        "stopped": True,
+        "warnings": [],
+    }
     code, out, _ = run("status trial --json")
     assert code == 3
     status = json.loads(out)
@@ -271,19 +278,20 @@ def test_every_command(run: Any, folder: Path) -> None:
     code, out, _ = run("ask trial -n 3 --expires 2")
     assert (code, out) == (0, "trial-000001\tA\ntrial-000002\tB\ntrial-000003\tC\n")
     told = "tell trial --ticket trial-000001 --value toxicity=0.3 --value efficacy=1.25"
-    assert run(told)[:2] == (0, "recorded 1\n")
-    assert run(told)[:2] == (0, "recorded 0, known already 1\n")
+    way = "not stopped: 1 result in all, 0% of the way\n"
+    assert run(told)[:2] == (0, f"recorded result 1; {way}")
+    assert run(told)[:2] == (0, f"recorded nothing, known already 1; {way}")
     assert run("tell trial --arm D --value toxicity=-1 --value efficacy=2e-1")[0] == 0
-    correction = (
-        "correct trial --ticket trial-000001 --value toxicity=0.5 --value efficacy=1.25"
-    )
-    assert run(f"{correction} --reason 'wrong column'")[:2] == (0, "corrected\n")
-    assert run(correction)[:2] == (0, "it has these values already\n")
-    assert run("withdraw trial --result 2 --reason 'wrong patient'")[:2] == (0, "withdrawn\n")
+    correction = "correct trial --ticket trial-000001 --value toxicity=0.5"
+    both = way.replace("1 result ", "2 results ")
+    assert run(f"{correction} --reason 'wrong column'")[:2] == (0, f"corrected; {both}")
+    assert run(correction)[:2] == (0, f"it has these values already; {both}")
+    withdrawal = "withdraw trial --result 2 --reason 'wrong patient'"
+    assert run(withdrawal)[:2] == (0, f"withdrawn; {way}")
     assert run("cancel trial trial-000003")[:2] == (0, "cancelled trial-000003\n")
     code, out, _ = run("status trial")
     assert code == 0
-    assert "trial: open after 1 results" in out
+    assert "trial: open after 1 result, 0% of the way to the stop" in out
     status = json.loads(run("status trial --json")[1])
     assert status["arms"]["A"]["pulls"] == status["arms"]["B"]["pending"] == 1
     assert status["arms"]["B"]["efficacy estimate"] is None
@@ -311,10 +319,13 @@ def test_every_command(run: Any, folder: Path) -> None:
     ]
     assert "wrong column" in out
     assert json.loads(run("log trial --json")[1])["events"] == data["events"]
-    assert run("list")[1] == "trial\n"
-    assert json.loads(run("list --json")[1]) == {"studies": ["trial"]}
+    assert run("list")[1].splitlines()[1].split() == ["trial", "open", "1", "0%"]
+    (listed,) = json.loads(run("list --json")[1])["studies"]
+    assert (listed["study"], listed["state"], listed["results"]) == ("trial", "open", 1)
     assert run("close trial --reason done")[:2] == (0, "closed the study 'trial'\n")
     assert json.loads(run("verify trial --json")[1])["problems"] == []
+    assert run("status trial")[1].startswith("trial: closed after 1 result, 0% of the way")
+    assert run("list")[1].splitlines()[1].split() == ["trial", "closed", "1", "0%"]
 
 
 def test_the_store_in_the_environment(
@@ -324,7 +335,7 @@ def test_the_store_in_the_environment(
     assert run("create design.toml")[0] == 0
     assert (folder / "elsewhere.db").exists()
     assert not (folder / "psips.db").exists()
-    assert run("list")[1] == "trial\n"
+    assert "trial  open" in run("list")[1]
 
 
 def test_a_forged_log(run: Any, folder: Path, filled: bytes) -> None:
@@ -338,6 +349,166 @@ def test_a_forged_log(run: Any, folder: Path, filled: bytes) -> None:
     assert code == 1
     assert "event 3 (told) was changed: its hash is not that of what it says" in out
     assert run("verify trial --json")[0] == 1
+
+
+def test_the_same_file_twice(run: Any, folder: Path) -> None:
+    assert run("create design.toml")[0] == 0
+    (folder / "a.csv").write_text("arm,efficacy,toxicity\nA,1,2\nB,1,2\n")
+    assert run("tell trial --csv a.csv")[1].startswith("recorded 2 results, 1 to 2; ")
+    # saved anew by a spreadsheet, under another name
+    (folder / "b.csv").write_bytes(b"\xef\xbb\xbfarm, efficacy,toxicity\r\nA,1 ,2\r\nB,1,2\r\n")
+    before = (folder / "psips.db").read_bytes()
+    for name in ("a.csv", "b.csv"):
+        code, out, err = run(f"tell trial --csv {name}")
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert f"what '{name}' says was told already, on 2" in err
+        assert "2 of its results would be counted twice" in err
+    assert (folder / "psips.db").read_bytes() == before
+    assert run("tell trial --csv b.csv --again")[1].startswith("recorded 2 results, 3 to 4; ")
+    (folder / "c.csv").write_text("arm,efficacy,toxicity\nA,1,2\nB,1,2.5\n")
+    assert run("tell trial --csv c.csv")[0] == 0
+    assert run("verify trial")[0] == 0
+
+
+def test_a_file_of_tickets_may_come_again(run: Any, folder: Path) -> None:
+    run("create design.toml")
+    run("ask trial -n 2")
+    (folder / "a.csv").write_text(
+        "ticket,efficacy,toxicity\ntrial-000001,1,2\ntrial-000002,1,2\n"
+    )
+    assert run("tell trial --csv a.csv")[0] == 0
+    assert run("tell trial --csv a.csv")[:2] == (
+        *(0,),
+        "recorded nothing, known already 2; not stopped: 2 results in all, 0% of the way\n",
+    )
+
+
+def test_a_cached_state_remembers_the_files(run: Any, folder: Path) -> None:
+    run("create design.toml")
+    (folder / "a.csv").write_text("arm,efficacy,toxicity\nA,1,2\n")
+    assert run("tell trial --csv a.csv")[0] == 0
+    assert run("correct trial --result 1 --value efficacy=2")[0] == 0  # caches the state
+    with sqlite3.connect(folder / "psips.db") as connection:
+        assert connection.execute("SELECT count(*) FROM snapshots").fetchone() == (1,)
+    connection.close()
+    assert run("tell trial --csv a.csv")[0] == 2
+    assert run("verify trial")[0] == 0
+
+
+def test_a_value_that_is_a_slip(run: Any, folder: Path) -> None:
+    run("create design.toml")
+    told = "tell trial --value toxicity=2 --arm"
+    for value in (34.1, 35.2, 34.9):
+        assert run(f"{told} A --value efficacy={value}")[2] == ""
+    code, out, err = run(f"{told} A --value efficacy=3450")
+    assert code == 0
+    assert out.startswith("recorded result 4; ")
+    assert err == (
+        "psips: warning: efficacy = 3450 is 3,415 standard deviations from the other results "
+        "of arm 'A' (about 35.05): if it is a slip, `psips study correct trial --result 4 "
+        "--value efficacy=34.5`\n"
+    )
+    assert json.loads(run(f"{told} A --value efficacy=345 --json")[1])["warnings"] != []
+    code, out, err = run(f"{told} A --value efficacy=-34.5 --strict")
+    assert (code, out) == (2, "")
+    assert "efficacy = -34.5 is 70 standard deviations from" in err
+    assert run("correct trial --result 4 --value efficacy=34.5")[0] == 0
+    assert run("withdraw trial --result 5")[0] == 0
+    # An arm without results is compared with the others, and less strictly.
+    assert run(f"{told} B --value efficacy=90")[2] == ""
+    assert "from every other arm" in run(f"{told} C --value efficacy=9000")[2]
+    # A file is compared line by line with what is above it.
+    (folder / "a.csv").write_text("arm,efficacy,toxicity\nD,34,2\nD,34,2\nD,34,20\n")
+    code, _, err = run("tell trial --csv a.csv --strict")
+    assert code == 2
+    assert err.startswith("psips: a.csv line 4: toxicity = 20 is 36 standard deviations from")
+
+
+def test_ordinary_noise_is_no_slip(run: Any, folder: Path) -> None:
+    rng = np.random.default_rng(1)
+    run("create design.toml")
+    lines = [f"{arm},{rng.normal(5, 1)},{rng.normal(2, 0.5)}" for arm in "ABCD" * 500]
+    (folder / "a.csv").write_text("arm,efficacy,toxicity\n" + "\n".join(lines))
+    code, _, err = run("tell trial --csv a.csv --strict")
+    assert (code, err) == (0, "")
+
+
+@pytest.mark.parametrize("column", ["n", "se", "SD", "efficacy_se", "toxicity sd"])
+def test_means_are_no_results(run: Any, folder: Path, column: str) -> None:
+    run("create design.toml")
+    (folder / "a.csv").write_text(f"arm,efficacy,toxicity,{column}\nA,1,2,30\n")
+    code, out, err = run("tell trial --csv a.csv")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert f"the column '{column}' looks like one of a table of means" in err
+    assert "a result is one measurement" in err
+
+
+def test_other_columns_are_kept_if_asked(run: Any, folder: Path) -> None:
+    run("create design.toml")
+    text = "patient,arm,date,efficacy,toxicity\np1,A,2026-03-01,1,2\np2,B,2026-03-02,1,2\n"
+    (folder / "a.csv").write_text(text)
+    code, _, err = run("tell trial --csv a.csv --keep-columns patient,dat")
+    assert code == 2
+    assert "unknown column to keep 'dat': did you mean 'date'?" in err
+    assert run("tell trial --csv a.csv --keep-columns patient,date")[0] == 0
+    assert run("tell trial --arm C --value efficacy=1 --value toxicity=2")[0] == 0
+    (folder / "b.csv").write_text(text.replace("p1", "p3"))
+    assert run("tell trial --csv b.csv --keep-columns all")[0] == 0
+    (folder / "c.csv").write_text(text.replace("p1", "p4"))
+    assert run("tell trial --csv c.csv")[0] == 0
+    rows = list(csv.DictReader(io.StringIO(run("export trial")[1])))
+    kept = [(row["patient"], row["date"]) for row in rows]
+    first, second = ("p1", "2026-03-01"), ("p2", "2026-03-02")
+    other = ("p3", "2026-03-01")
+    assert kept == [first, second, ("", ""), other, second, ("", ""), ("", "")]
+    data = json.loads(run("export trial --json")[1])
+    assert data["results"][0]["kept"] == {"patient": "p1", "date": "2026-03-01"}
+    assert "kept" not in data["results"][2]
+    assert "p1" in run("log trial")[1]
+    assert "p4" not in run("log trial")[1]
+    run("correct trial --result 1 --value efficacy=2")  # caches the state
+    assert "2026-03-01,p1" in run("export trial")[1]
+    assert run("verify trial")[0] == 0
+
+
+def test_a_status_fits_a_terminal(run: Any, folder: Path) -> None:
+    names = [f"a booster with a rather long name, number {i}" for i in range(4)]
+    design = DESIGN.replace('["A", "B", "C", "D"]', str(names))
+    for i in range(4):
+        design += f'[[objectives]]\nname = "another measured quantity {i}"\nvariance = 1.0\n'
+    (folder / "wide.toml").write_text(design.replace('"trial"', '"wide"'))
+    run("create wide.toml")
+    header = ",".join(f"another measured quantity {i}" for i in range(4))
+    lines = [f'"{n}",{i},{i},1,2,3,4\n' for i, n in enumerate(names)]
+    (folder / "w.csv").write_text(f"arm,efficacy,toxicity,{header}\n{''.join(lines)}")
+    assert run("tell wide --csv w.csv")[0] == 0
+    assert run("ask wide -n 12")[0] == 0
+    out = run("status wide")[1]
+    assert max(map(len, out.splitlines())) <= 80
+    assert "and 2 more" in out
+    assert out.count("(asked 2") == 10
+    status = json.loads(run("status wide --json")[1])
+    assert len(status["open_tickets"]) == 12
+    flat = " ".join(out.split())
+    for row in status["answers"].values():
+        assert row["reason"] in flat
+
+
+def test_a_damaged_study_does_not_hide_the_others(
+    run: Any, folder: Path, filled: bytes
+) -> None:
+    (folder / "psips.db").write_bytes(filled)
+    with sqlite3.connect(folder / "psips.db") as connection:
+        connection.execute("UPDATE events SET payload = 'no JSON' WHERE study = 'over'")
+        connection.execute("DELETE FROM snapshots")
+    connection.close()
+    code, out, err = run("list")
+    assert (code, err) == (0, "")
+    heading, over, trial = out.splitlines()
+    assert heading.split() == ["study", "state", "results", "progress"]
+    assert over.split()[:2] == ["over", "damaged:"]
+    assert "psips study verify over" in over
+    assert trial.split() == ["trial", "open", "1", "0%"]
 
 
 def test_help(run: Any) -> None:

@@ -64,15 +64,16 @@ def test_figures(tmp_path: Path) -> None:
     exact = complexity(file.problem, truth)
     assert found.complexity.t_star == exact.t_star
     assert found.complexity.pareto_set == ("A", "B", "D")
-    assert [one.delta for one in found.forecasts] == [0.05, 0.2]
+    assert [one.delta for one in found.forecasts] == [0.2, 0.05]
+    assert found.delta == 0.05
     for one in found.forecasts:
         assert one.lower_bound == exact.lower_bound_kl(one.delta)
         assert (one.runs, one.stopped) == (20, 20)
         low, high = one.error_interval
         assert low <= one.errors / 20 <= high
         assert list(one.quantiles) == sorted(one.quantiles)
-    assert found.forecasts[0].quantiles[2] > found.forecasts[1].quantiles[2]
-    assert sum(found.mean_pulls.values()) == pytest.approx(found.forecasts[0].mean)
+    assert found.forecasts[1].quantiles[2] > found.forecasts[0].quantiles[2]
+    assert sum(found.mean_pulls.values()) == pytest.approx(found.forecasts[1].mean)
     tie = found.ties[0]
     assert tie.answers == ("C", "A")
     assert tie.without == "C"
@@ -205,10 +206,12 @@ def test_command(
     code, out, _ = run(monkeypatch, capsys, path, "--runs", "5", "--plot", str(plot))
     assert code == 0
     assert "Separating C from A costs" in out
+    table = out.split("delta  ")[1].splitlines()[1:5]
+    assert [line.split()[0] for line in table] == ["0.2", "0.1", "0.05*", "0.01"]
     assert plot.read_bytes().startswith(b"\x89PNG")
     code, out, _ = run(monkeypatch, capsys, path, "--runs", "5", "--delta", "0.3", "--json")
     assert code == 0
     figures = json.loads(out)
-    assert [one["delta"] for one in figures["forecasts"]] == [0.05, 0.3]
+    assert [one["delta"] for one in figures["forecasts"]] == [0.3, 0.05]
     assert figures["near_ties"][0]["answers"] == ["C", "A"]
     assert figures["settings"]["seed"] == 7

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
-from matplotlib.patches import Ellipse
+from matplotlib import pyplot
+from matplotlib.patches import Ellipse, Polygon
 
-from psips import plots
+from psips import fronts, plots
 from psips.environments import environment_of
 from psips.errors import InputError
 from psips.history import evidence_over_time, history_of, pulls_over_time
@@ -14,6 +17,12 @@ from psips.instances import Instance, instance
 from psips.problem import Problem
 from psips.session import Session
 from psips.study import Study
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    pyplot.close("all")
 
 
 def told(made: Instance, results: int, **rules: object) -> Session:
@@ -48,14 +57,14 @@ def test_front() -> None:
         assert ellipse.center == (row["yield estimate"], row["cost estimate"])
         turn = np.radians(ellipse.angle)
         axes = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
-        half = np.diag([ellipse.width / 2, ellipse.height / 2]) / plots.RADIUS_95
+        half = np.diag([ellipse.width / 2, ellipse.height / 2]) / fronts.RADIUS_95
         posterior = session.problem.covariance / row["pulls"]
         np.testing.assert_allclose(axes @ half**2 @ axes.T, posterior, rtol=1e-9)
 
 
 def test_the_radius_holds_95_percent() -> None:
     draws = np.random.default_rng(1).normal(size=(200_000, 2))
-    share = np.mean(np.hypot(*draws.T) <= plots.RADIUS_95)
+    share = np.mean(np.hypot(*draws.T) <= fronts.RADIUS_95)
     assert abs(share - 0.95) < 0.003
 
 
@@ -164,3 +173,80 @@ def test_evidence_of_rivals(rule: str) -> None:
     found = evidence_over_time(history_of(told(two(), 60, sampling=rule)))
     assert ((found.value > 0) & (found.value <= 1)).all()
     assert (found.threshold == 0.1).all()
+
+
+def test_a_plot_is_on_a_figure_that_shows() -> None:
+    session = told(two(), 30)
+    for draw in (plots.front, plots.pulls, plots.evidence):
+        before = set(pyplot.get_fignums())
+        ax = draw(session)
+        (new,) = set(pyplot.get_fignums()) - before
+        assert pyplot.figure(new) is ax.figure
+    many = len(pyplot.get_fignums())
+    plots.front(session, plots.detached((4.0, 3.0)))
+    assert len(pyplot.get_fignums()) == many
+
+
+def decades() -> Session:
+    problem = Problem(
+        objectives={"latency": "min", "rate": "max", "loss": "min"},
+        covariance=[0.04, 1.0, 1.0],
+        arms=["A", "B", "C", "D"],
+    )
+    session = Session(problem, rng=1)
+    rows = [[1.0, 5.0, 1.0], [30.0, 7.0, 2.0], [900.0, 9.0, 3.0], [1000.0, 4.0, 0.5]]
+    for arm, row in zip(problem.arms, rows, strict=True):
+        session.tell(arm, row)
+    return session
+
+
+def test_a_logarithmic_axis_where_an_objective_spans_decades() -> None:
+    session = decades()
+    ax = plots.front(session)
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "linear")
+    regions = [patch for patch in ax.patches if isinstance(patch, Polygon)]
+    assert len(regions) == 4
+    estimates = session.status().answers
+    for region, (_, row) in zip(regions, estimates.iterrows(), strict=True):
+        points = region.get_xy()
+        assert (points[:, 0] > 0).all()
+        assert points[:, 1].max() == pytest.approx(
+            row["rate estimate"] + fronts.RADIUS_95 * row["rate se"], rel=1e-3
+        )
+    assert plots.front(session, objectives=["rate", "loss"]).get_xscale() == "linear"
+    problem = Problem(objectives=["yield"], covariance=[1e-4], arms=["A", "B"])
+    one = Session(problem, rng=1)
+    one.tell("A", 1.0)
+    one.tell("B", 500.0)
+    assert plots.front(one).get_xscale() == "log"
+
+
+def test_the_line_of_the_front() -> None:
+    ax = plots.front(told(two(), 90))
+    (line,) = [line for line in ax.get_lines() if line.get_linestyle() == "-"]
+    assert len(line.get_xdata()) >= 3
+    session = decades()
+    ax = plots.front(session, objectives=["rate", "loss"])  # of three objectives
+    (line,) = [line for line in ax.get_lines() if line.get_linestyle() == "--"]
+    corners = set(zip(line.get_xdata(), line.get_ydata(), strict=True))
+    assert {(5.0, 1.0), (7.0, 2.0), (9.0, 3.0), (4.0, 0.5)} <= corners
+
+
+def test_the_front_of_a_pair() -> None:
+    points = np.array([[1.0, 3.0], [2.0, 2.0], [1.0, 2.0], [3.0, np.nan], [2.0, 2.0]])
+    assert fronts.pair_front(points).tolist() == [True, True, False, False, True]
+
+
+def test_names_never_cover_each_other() -> None:
+    session = told(instance("cov-boost"), 200)
+    for pair in (["NT50", "anti-spike IgG"], ["NT50", "cellular response"]):
+        ax = plots.front(session, plots.detached((4.6, 4.0)), pair, legend=False)
+        written = {text.get_text() for text in ax.texts}
+        assert written >= set(session.candidate_set)
+        assert len(written) > 10
+        extent = type(ax.texts[0]).__mro__[1].get_window_extent  # without the line to the point
+        boxes = [
+            extent(text) for text in ax.texts if text.get_text() not in session.candidate_set
+        ]
+        for i, box in enumerate(boxes):
+            assert box.count_overlaps(boxes[i + 1 :]) == 0

@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -231,7 +232,36 @@ TROUBLE: list[tuple[Any, dict[str, Any], str]] = [
     (plain, {"arms": ["A", "A", "B"]}, r"duplicate arm 'A' \(positions 1 and 2\)"),
     (plain, {"arms": [1, "1"]}, "duplicate arm '1'"),
     (plain, {"arms": ["A", " "]}, "arm number 2 has an empty name"),
-    (plain, {"arms": ["A", None]}, "arm number 2 has an empty name"),
+    (plain, {"arms": ["A", None]}, "arm number 2 must be a name, got None"),
+    (plain, {"arms": ["A", float("nan")]}, "arm number 2 has an empty name: give it one"),
+    (plain, {"arms": [True, False]}, "arm number 1 must be a name, got True"),
+    (plain, {"arms": [["A", "B"], "C"]}, r"arm number 1 must be a name, got \['A', 'B'\]"),
+    (plain, {"arms": [{"name": "A"}, "C"]}, "arm number 1 must be a name, got {'name': 'A'}"),
+    (plain, {"arms": {"A", "B"}}, "which has no order"),
+    (plain, {"arms": {"A": 1, "B": 2}}, "arms must be a list of names or how many there are"),
+    (plain, {"arms": True}, "arms must be a list of names or how many there are, got True"),
+    (plain, {"arms": 10**12}, "there are 1000000000000 arms: the limit is 100,000"),
+    (plain, {"arms": count()}, "there are more than 100,000 arms, which is the limit"),
+    (plain, {"objectives": [("a", "down"), "b"]}, "unknown direction of objective 'a' 'down'"),
+    (plain, {"objectives": [("a", "min", 1), "b"]}, "must be a name or a pair"),
+    (plain, {"objectives": ["a", None]}, "objective number 2 must be a name, got None"),
+    (plain, {"objectives": {"a": "max", ("b", "c"): "min"}}, "objective number 2 must be a"),
+    (plain, {"objectives": ["a", "arm"]}, "an objective cannot be called 'arm'"),
+    (plain, {"objectives": ["ticket", "b"]}, "an objective cannot be called 'ticket'"),
+    (plain, {"objectives": ["item", "b"]}, "an objective cannot be called 'item'"),
+    (plain, {"objectives": ["a", "result"]}, "an objective cannot be called 'result'"),
+    (plain, {"covariance": [True, 1.0]}, "the covariance must be numbers, got True"),
+    (plain, {"covariance": ["1", 1.0]}, "the covariance must be numbers, got '1'"),
+    (
+        plain,
+        {"covariance": [10**400, 1.0]},
+        "the variance of objective 'gain' must be positive",
+    ),
+    (linear, {"regularization": True}, "regularization must be a number, got True"),
+    (linear, {"regularization": "1"}, "regularization must be a number, got '1'"),
+    (linear, {"regularization": 10**400}, "must be positive and finite, got a whole number of"),
+    (linear, {"features": FRAME.rename(columns={"u": "v "})}, "feature number 1 has spaces"),
+    (linear, {"answers": ([True, "b"], [[1, 0], [0, 1]])}, "answer number 1 must be a name"),
     (plain, {"arms": ["A"]}, "at least two arms, got 1"),
     (plain, {"arms": 0}, "at least two arms, got 0"),
     (plain, {"arms": None}, "there are no arms"),
@@ -350,3 +380,62 @@ def test_import_is_light() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert out.stdout.strip() == "[]"
+
+
+def test_pairs_of_a_name_and_a_direction() -> None:
+    problem = plain(objectives=[("latency", "min"), "yield"])
+    assert problem.objectives == ("latency", "yield")
+    assert problem.directions == ("min", "max")
+    assert problem == plain(objectives={"latency": "min", "yield": "max"})
+
+
+UNREADABLE = {
+    " A": "arm number 1 has spaces around its name ' A'",
+    "A\u00a0": "arm number 1 has spaces around its name",
+    "A\u200bB": "arm number 1 has an invisible character (U+200B) in its name 'A\\u200bB'",
+    "A\ufeffB": "an invisible character (U+FEFF)",
+    "A\u202eB": "an invisible character (U+202E)",
+    "A\u2066B": "an invisible character (U+2066)",
+    "A\tB": "a control character (U+0009) in its name 'A\\tB'",
+    "A\nB": "a control character (U+000A)",
+    "A\0B": "a control character (U+0000)",
+    "A\x1b[2J": "a control character (U+001B)",
+    "A\udcffB": "a byte that is no UTF-8 (U+DCFF)",
+    "A\u2028B": "a line separator (U+2028)",
+    "cafe\u0301": "letters put together from parts, 'cafe\\u0301': write it as 'caf\\xe9'",
+    "A" * 201: "has a name of 201 characters",
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE, ids=ascii)
+def test_names_that_nobody_can_tell_apart(name: str) -> None:
+    with pytest.raises(InputError) as caught:
+        plain(arms=[name, "other"])
+    assert UNREADABLE[name] in str(caught.value)
+    assert str(caught.value).isprintable()
+    for kind in ({"objectives": ["x", name]}, {"objectives": {name: "min", "x": "max"}}):
+        with pytest.raises(InputError):
+            plain(**kind)
+    for table in ({"features": FRAME.rename(columns={"u": name})}, {"arms": ["a", name]}):
+        with pytest.raises(InputError):
+            linear(**table)
+
+
+def test_names_that_differ_in_their_spaces() -> None:
+    with pytest.raises(InputError, match="arms 1 and 3 look alike, 'B C' and 'B  C'"):
+        plain(arms=["B C", "D", "B  C"])
+    assert plain(arms=["caf\u00e9", "x\u00b2", "x2", "Größe"]).K == 4
+
+
+def test_names_in_a_record_stay_readable() -> None:
+    data = plain().to_dict() | {"arms": [" A", "B\t", "cafe\u0301"]}
+    data["objectives"] = ["arm", "cost"]
+    assert Problem.from_dict(data).arms == (" A", "B\t", "cafe\u0301")
+
+
+def test_a_message_repeats_200_characters_at_most() -> None:
+    long = "x" * 100_000
+    for changes in ({"arms": ["A", [long]]}, {"covariance": [long, 1]}, {"arms": [long, "B"]}):
+        with pytest.raises(InputError) as caught:
+            plain(**changes)
+        assert len(str(caught.value)) < 300

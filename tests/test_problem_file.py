@@ -194,9 +194,13 @@ WRONG: list[tuple[str, dict[str, str], str]] = [
     (PLAIN + "truth = 't.csv'", {"t": "arm,x,z\nA,1,2\nB,1,2"}, "objective in 'truth' 'z'"),
     (LINEAR, {}, r"cannot read the table .*arms.csv: No such file"),
     (LINEAR, {"arms": "arm,u,v\na,1,0\nb,0\n"}, "arms.csv line 3 has 2 cells.* header has 3"),
-    (LINEAR, {"arms": "arm,u\na,1\n\nb,x\n"}, "arms.csv line 4, column 'u': 'x' is not"),
-    (LINEAR, {"arms": "arm,u\na,1\nb,inf\n"}, "line 3, column 'u': 'inf' is not a finite"),
-    (LINEAR, {"arms": "arm,u\na,1\nb,\n"}, "line 3, column 'u': '' is not a finite"),
+    (
+        LINEAR,
+        {"arms": "arm,u\na,1\n\nb,x\n"},
+        "arms.csv line 4, column 'u', must be a number, got 'x'",
+    ),
+    (LINEAR, {"arms": "arm,u\na,1\nb,inf\n"}, "line 3, column 'u', must be finite, got 'inf'"),
+    (LINEAR, {"arms": "arm,u\na,1\nb,\n"}, "line 3, column 'u', must be a number, got ''"),
     (LINEAR, {"arms": "arm,u\na,1\nb,2\na,1\n"}, "line 4: duplicate name 'a', first on line 2"),
     (LINEAR, {"arms": "arm,u,u\na,1,1\nb,2,2\n"}, "duplicate column in arms.csv 'u'"),
     (LINEAR, {"arms": "arm,u\n,1\nb,2\n"}, "arms.csv line 2 has an empty name"),
@@ -218,7 +222,11 @@ WRONG: list[tuple[str, dict[str, str], str]] = [
         {"r": "arm,x,y\nA,1,1\nC,1,1"},
         "r.csv line 3: unknown arm 'C'",
     ),
-    (PLAIN + "results = 'r.csv'", {"r": "arm,x,y\nA,1,q\n"}, "r.csv line 2, column 'y': 'q'"),
+    (
+        PLAIN + "results = 'r.csv'",
+        {"r": "arm,x,y\nA,1,q\n"},
+        "r.csv line 2, column 'y', must be a number",
+    ),
     (PLAIN + "results = 'r.csv'", {"r": "arm,x,y\nA,1,1\n"}, "no row for arm 'B'"),
     (
         PLAIN + "results = 'r.csv'\n[truth]\nA = [1, 2]\nB = [1, 2]",
@@ -238,7 +246,7 @@ def test_wrong(tmp_path: Path, toml: str, tables: dict[str, str], message: str) 
 
 def test_not_text(tmp_path: Path) -> None:
     (tmp_path / "arms.csv").write_bytes(b"arm,u\n\xff\xfe,1\n")
-    with pytest.raises(InputError, match=r"arms.csv is not a CSV file in UTF-8"):
+    with pytest.raises(InputError, match=r"arms.csv is not in UTF-8: byte 7 cannot be read"):
         read(tmp_path, LINEAR)
 
 

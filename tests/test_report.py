@@ -65,6 +65,16 @@ def study(tmp_path: Path) -> Study:
     return made
 
 
+# Tables that are wider than their place, and cells that reach beyond the window.
+CUT_OFF = """[...document.querySelectorAll('.wide, td')]
+  .filter(e => e.scrollWidth > e.clientWidth + 1
+    || (e.tagName === 'TD' && e.getBoundingClientRect().right > window.innerWidth))
+  .map(e => e.outerHTML.slice(0, 200))"""
+# The smallest letters of a figure in pixels: matplotlib's are of 8 points.
+SMALLEST = """Math.min(...[...document.querySelectorAll('.drawn > svg')]
+  .map(e => 8 * e.getBoundingClientRect().width / parseFloat(e.getAttribute('width'))))"""
+
+
 def at() -> datetime:
     return datetime(2030, 1, 2, tzinfo=UTC)
 
@@ -92,8 +102,8 @@ def test_everything_is_in_it(study: Study) -> None:
         "Withdrawn: 1; corrected: 1",
     ):
         assert text in page.text, text
-    assert page.tags.count("svg") == 3
-    assert page.tags.count("figcaption") == 3
+    assert page.tags.count("figure") == page.tags.count("figcaption") == 3
+    assert page.tags.count("svg") == 3 + 2  # and two marks in the legend
 
 
 def test_nothing_comes_from_outside(study: Study) -> None:
@@ -212,5 +222,50 @@ def test_in_a_browser(study: Study, tmp_path: Path) -> None:
             )
             page.goto(path.as_uri())
             assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert page.evaluate(CUT_OFF) == []
+            if width == 400:
+                assert page.evaluate(SMALLEST) >= 8.5
         opened.close()
     assert said == []
+
+
+def test_headings_of_cells_for_narrow_screens(study: Study) -> None:
+    html = report(study, at)
+    assert 'data-label="probability of being optimal"' in html
+    assert 'data-label="gain &lt;b&gt;"' in html
+    assert "content: attr(data-label)" in html
+
+
+def test_headings_stay_with_their_tables_in_print(study: Study) -> None:
+    style = report(study, at).split("<style>")[1].split("</style>")[0]
+    printed = style.split("@media print")[1]
+    for rule in ("h2, h2 + p, thead", "break-after: avoid", "h2 + p + div"):
+        assert rule in printed
+
+
+def test_every_pair_has_a_figure_of_its_own() -> None:
+    names = [f"o{i}" for i in range(4)]
+    problem = Problem(objectives=names, covariance=[1.0] * 4, arms=3)
+    made = Study.create(problem, "sqlite://", name="four", seed=1)
+    for arm in problem.arms:
+        made.tell([1.0, 2.0, 3.0, 4.0], arm=arm)
+    front = report(made, at).split("<h2>The front</h2>")[1].split("<h2>")[0]
+    assert front.count('<svg xmlns:xlink="http://www.w3.org/1999/xlink"') == 6
+    assert 'class="drawn several"' in front
+
+
+def test_a_closed_study_is_not_called_open() -> None:
+    problem = Problem(objectives=["a"], covariance=[1.0], arms=2)
+    made = Study.create(problem, "sqlite://", name="new", seed=1)
+    made.close()
+    html = report(made, at)
+    assert "Closed after 0 results" in html
+    assert "Open after" not in html
+
+
+def test_no_window_is_left_behind(study: Study) -> None:
+    from matplotlib import pyplot
+
+    before = pyplot.get_fignums()
+    report(study, at)
+    assert pyplot.get_fignums() == before

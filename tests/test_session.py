@@ -378,7 +378,7 @@ def test_not_a_problem() -> None:
 
 @pytest.mark.parametrize("n", [0, -1, 1.5, True, "2"])
 def test_asking_for_nothing(n: Any) -> None:
-    with pytest.raises(InputError, match="must be at least 1"):
+    with pytest.raises(InputError, match="must be a whole number of at least 1"):
         Session(tea(), rng=1).ask(n)
 
 
@@ -532,3 +532,57 @@ def test_order_and_batches_do_not_matter(
         shuffled.status().arms, whole.status().arms, rtol=1e-9, atol=1e-9
     )
     assert batches.stopped == whole.stopped or len(edges) > 2
+
+
+def test_an_ask_is_taken_back() -> None:
+    problem = Problem(objectives=["a"], covariance=[1.0], arms=["A", "B"])
+    session, other = Session(problem, rng=1), Session(problem, rng=1)
+    for one in (session, other):
+        one.tell("A", 1.0)
+        one.tell("B", 0.0)
+    asked = session.ask(6)
+    assert session.pending == {arm: asked.count(arm) for arm in problem.arms}
+    for arm in asked:
+        session.cancel(arm)
+    assert set(session.pending.values()) == {0}
+    assert session.status().arms["pending"].sum() == 0
+    with pytest.raises(InputError, match="arm 'A' has 0 asks without a result, so 1 cannot be"):
+        session.cancel("A")
+    with pytest.raises(InputError, match="unknown arm 'C'"):
+        session.cancel("C")
+    arm = session.ask()
+    with pytest.raises(InputError, match="must be a whole number of at least 1, got True"):
+        session.cancel(arm, True)
+    assert Session.restore(session.snapshot()).pending == session.pending
+
+
+def test_results_as_a_table() -> None:
+    session = Session(
+        Problem(objectives={"a": "max", "b": "min"}, covariance=[1, 1], arms=["A", "B"]), rng=1
+    )
+    assert session.to_frame().empty
+    session.tell("B", [1.0, 2.0])
+    session.tell("A", {"b": 4.0, "a": 3.0})
+    frame = session.to_frame()
+    assert list(frame.columns) == ["arm", "a", "b"]
+    assert frame.loc[1].tolist() == ["B", 1.0, 2.0]
+    twin = Session(session.problem, rng=1)
+    twin.tell(frame)  # it is a table that can be told
+    assert twin.pulls == session.pulls
+
+
+def test_a_table_of_means_is_refused() -> None:
+    session = Session(Problem(objectives=["a"], covariance=[1], arms=["A", "B"]), rng=1)
+    table = pd.DataFrame({"arm": ["A"], "a": [1.0], "sd": [0.2]})
+    with pytest.raises(InputError, match="'sd' looks like one of a table of means"):
+        session.tell(table)
+    assert session.results == 0
+
+
+@pytest.mark.parametrize("name", ["delta", "eta", "alpha", "kappa"])
+@pytest.mark.parametrize("value", [True, 10**400, 10**5000], ids=["true", "400", "5000"])
+def test_numbers_of_rules(name: str, value: object) -> None:
+    problem = Problem(objectives=["a"], covariance=[1], arms=["A", "B"])
+    with pytest.raises(InputError, match=f"{name} must be a number, got ") as caught:
+        Session(problem, **{name: value})
+    assert len(str(caught.value)) < 200

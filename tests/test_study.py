@@ -458,3 +458,80 @@ def test_opening_a_study_with_100_000_results(tmp_path: Path) -> None:
     assert opened.candidate_set == ("A", "B")
     assert time.perf_counter() - begin < 10  # about a second; machines under load take longer
     opened.store.close()
+
+
+def test_a_study_as_tables(tmp_path: Path) -> None:
+    problem = Problem(
+        objectives={"a": "max", "told": "min"}, covariance=[1, 1], arms=["A", "B"]
+    )
+    study = Study.create(problem, "sqlite://", name="s", seed=1)
+    assert study.to_frame().empty
+    (ticket,) = study.ask()
+    study.tell([1.0, 2.0], ticket=ticket.id)
+    (tmp_path / "r.csv").write_text("arm,a,told,site\nB,3,4,north\n")
+    study.tell_file(tmp_path / "r.csv", keep_columns=["site"])
+    study.withdraw(result=1)
+    frame = study.to_frame()
+    assert frame.index.tolist() == [1, 2]
+    assert frame["arm"].tolist() == [ticket.arm, "B"]
+    assert frame["a"].tolist() == [1.0, 3.0]
+    assert frame["withdrawn"].tolist() == [True, False]
+    assert frame["site"].tolist()[1] == "north"
+    log = study.log
+    assert log["kind"].tolist() == ["created", "asked", "told", "told", "withdrawn"]
+    assert log["hash"].iloc[-1] == study.state.hash
+    assert log["payload"].iloc[3]["results"][0]["kept"] == {"site": "north"}
+
+
+def test_a_far_value_warns_in_python() -> None:
+    problem = Problem(objectives=["a"], covariance=[1], arms=["A", "B"])
+    study = Study.create(problem, "sqlite://", name="s", seed=1)
+    study.tell(34.5, arm="A")
+    with pytest.warns(UserWarning, match="a = 3450 is 3,416 standard deviations"):
+        receipt = study.tell(3450, arm="A")
+    assert receipt.results == (2,)
+    assert len(receipt.warnings) == 1
+    with pytest.raises(InputError, match=r"a = -34.5 is 69 standard deviations"):
+        study.tell(-34.5, arm="A", strict=True)
+    assert len(study.results) == 2
+
+
+def test_a_correction_of_what_changes() -> None:
+    problem = Problem(objectives=["a", "b"], covariance=[1, 1], arms=["A", "B"])
+    study = Study.create(problem, "sqlite://", name="s", seed=1)
+    study.tell([1.0, 2.0], arm="A")
+    study.correct({"b": 5}, result=1)
+    assert study.results[0].values == (1.0, 5.0)
+    assert study.events()[-1].payload["instead_of"] == {"a": 1.0, "b": 2.0}
+    assert study.correct({"b": 5}, result=1).known == 1
+    for bad, message in (({}, "the correction has no values"), ({"c": 1}, "unknown objective")):
+        with pytest.raises(InputError, match=message):
+            study.correct(bad, result=1)
+
+
+def test_a_closed_study_says_so() -> None:
+    problem = Problem(objectives=["a"], covariance=[1], arms=["A", "B"])
+    study = Study.create(problem, "sqlite://", name="s", seed=1)
+    study.tell(1.0, arm="A")
+    assert str(study.status()).startswith("open after 1 result,")
+    study.close()
+    assert str(study.status()).startswith("closed after 1 result,")
+    assert "Status(closed" in repr(study.status())
+
+
+@pytest.mark.parametrize(
+    "name", ["a\u200b", "cafe\u0301", "a\tb", "\udcff", "a" * 101, " a", ""]
+)
+def test_names_of_studies(name: str) -> None:
+    problem = Problem(objectives=["a"], covariance=[1], arms=["A", "B"])
+    with pytest.raises(InputError):
+        Study.create(problem, "sqlite://", name=name)
+
+
+def test_too_many_tickets() -> None:
+    problem = Problem(objectives=["a"], covariance=[1], arms=["A", "B"])
+    study = Study.create(problem, "sqlite://", name="s", seed=1)
+    with pytest.raises(
+        InputError, match="the number of tickets is at most 10,000, got 10000000"
+    ):
+        study.ask(10**7)

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from psips.simulation import Run, Summary, simulate, simulate_many
     from psips.study import Study
 
+from psips.compiling import prepare_cache
+
+prepare_cache()
+
 __version__ = "0.1.0"
 
 __all__ = [

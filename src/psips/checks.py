@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from psips.errors import InputError, check_distinct, check_keys, unknown
+from psips.errors import InputError, check_distinct, check_keys, quote, unknown
 from psips.kernels.model import Floats, Ints
+from psips.names import check_apart, check_name, check_reserved
+from psips.quantities import as_float
 
 DIRECTIONS = ("max", "min")
 SAME = 1e-12  # features closer than this, relative to their column's largest, are equal
 RANK = 1e-10  # relative singular value below which a direction is not spanned
+MOST = 100_000  # arms, answers or features
+MOST_OBJECTIVES = 100
 
 Nested = float | tuple[Any, ...]
 
@@ -26,22 +31,46 @@ class Table(NamedTuple):
 
 
 def read_names(kind: str, given: Iterable[object]) -> tuple[str, ...]:
-    """Distinct, non-empty names; anything that is not a string is converted.
+    """Distinct names: strings, or numbers, which are taken as names. Nothing else is.
 
     Examples
     --------
     >>> read_names("arm", ["A", 2])
     ('A', '2')
+    >>> read_names("arm", [("A", "B")])
+    Traceback (most recent call last):
+    psips.errors.InputError: arm number 1 must be a name, got ('A', 'B'): give a text
     """
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InputError(f"{kind}s must be a list of names, got {given!r}")
-    # An empty cell of a DataFrame's index arrives as nan.
-    names = tuple("" if x is None or x != x else str(x) for x in given)
-    for position, name in enumerate(names, start=1):
-        if not name.strip():
-            raise InputError(f"{kind} number {position} has an empty name: give it one")
+    most = MOST_OBJECTIVES if kind == "objective" else MOST
+    unordered = isinstance(given, set | frozenset)
+    if isinstance(given, str | bytes) or unordered or not isinstance(given, Iterable):
+        why = ", which has no order" if unordered else ""
+        raise InputError(f"{kind}s must be a list of names, got {quote(given)}{why}")
+    entries = list(islice(given, most + 1))
+    if len(entries) > most:
+        raise InputError(f"there are more than {most:,} {kind}s, which is the limit")
+    names = tuple(
+        _name(f"{kind} number {i}", entry) for i, entry in enumerate(entries, start=1)
+    )
     check_distinct(kind, names)
+    check_apart(kind, names)
+    if kind == "objective":
+        check_reserved(names)
     return names
+
+
+def _name(what: str, given: Any) -> str:
+    """Return one name, checked."""
+    if isinstance(given, str):
+        name = str(given)  # NumPy has strings of its own
+    else:
+        number = as_float(given)
+        if number is None or (np.isinf(number) and not isinstance(given, float)):
+            raise InputError(f"{what} must be a name, got {quote(given)}: give a text")
+        # An empty cell of a DataFrame's index arrives as nan.
+        name = "" if np.isnan(number) else str(given)
+    check_name(what, name)
+    return name
 
 
 def read_arms(given: Iterable[object] | int | None) -> tuple[str, ...]:
@@ -54,9 +83,40 @@ def read_arms(given: Iterable[object] | int | None) -> tuple[str, ...]:
     """
     if given is None:
         raise InputError("there are no arms: give their names, how many there are, or features")
+    if isinstance(given, bool | np.bool_ | Mapping):
+        raise InputError(
+            f"arms must be a list of names or how many there are, got {quote(given)}"
+        )
     if isinstance(given, int | np.integer):
+        if given > MOST:
+            raise InputError(f"there are {quote(int(given))} arms: the limit is {MOST:,}")
         return tuple(f"arm {i + 1}" for i in range(given))
     return read_names("arm", given)
+
+
+def read_objectives(given: Any) -> Any:
+    """Return objectives with pairs (name, direction) among them as a mapping.
+
+    Examples
+    --------
+    >>> read_objectives([("latency", "min"), "yield"])
+    {'latency': 'min', 'yield': 'max'}
+    """
+    if isinstance(given, str | Mapping) or not isinstance(given, Sequence):
+        return given
+    if not any(isinstance(entry, tuple | list) for entry in given):
+        return given
+    pairs = []
+    for number, entry in enumerate(given, start=1):
+        pair = entry if isinstance(entry, tuple | list) else (entry, DIRECTIONS[0])
+        if len(pair) != 2:
+            raise InputError(
+                f"objective {number} must be a name or a pair (name, direction), got "
+                f"{quote(entry)}"
+            )
+        pairs.append(pair)
+    names = read_names("objective", [name for name, _ in pairs])
+    return dict(zip(names, [direction for _, direction in pairs], strict=True))
 
 
 def read_directions(objectives: Sequence[str], given: object) -> tuple[str, ...]:
@@ -64,8 +124,8 @@ def read_directions(objectives: Sequence[str], given: object) -> tuple[str, ...]
     if not isinstance(given, Mapping):
         return ("max",) * len(objectives)
     for name, direction in given.items():
-        if direction not in DIRECTIONS:
-            raise unknown(f"direction of objective {str(name)!r}", direction, DIRECTIONS)
+        if not isinstance(direction, str) or direction not in DIRECTIONS:
+            raise unknown(f"direction of objective {quote(str(name))}", direction, DIRECTIONS)
     return tuple(given.values())
 
 
@@ -132,6 +192,7 @@ def read_table(kind: str, given: Any, names: Iterable[object] | int | None = Non
     columns: tuple[str, ...] = ()
     if isinstance(given, Table):
         own, columns, given = given
+        columns = read_names("feature", columns)
     elif hasattr(given, "to_numpy") and hasattr(given, "columns"):  # a DataFrame
         own, columns = given.index, read_names("feature", given.columns)
         given = given.to_numpy()
@@ -220,12 +281,11 @@ def check_span(arms: Floats, answers: Floats) -> None:
 
 def read_positive(what: str, given: object) -> float:
     """Read a positive, finite number."""
-    try:
-        value = float(given)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise InputError(f"{what} must be a number, got {given!r}") from None
+    value = as_float(given)
+    if value is None:
+        raise InputError(f"{what} must be a number, got {quote(given)}")
     if not (np.isfinite(value) and value > 0):
-        raise InputError(f"{what} must be positive and finite, got {value}")
+        raise InputError(f"{what} must be positive and finite, got {quote(given)}")
     return value
 
 
@@ -233,7 +293,7 @@ def nested(what: str, given: object) -> Nested:
     """Finite numbers as a float or as nested tuples, so that they compare and print."""
     array = _numbers(what, given)
     if not np.all(np.isfinite(array)):
-        raise InputError(f"{what} must be finite, got {given!r}")
+        raise InputError(f"{what} must be finite, got {quote(given)}")
     return _tuples(array.tolist())
 
 
@@ -257,20 +317,26 @@ def frozen(array: Floats) -> Floats:
 def _numbers(
     what: str, given: Any, names: Sequence[str] | None = None, columns: Sequence[str] = ()
 ) -> Floats:
-    """Convert to float64, naming the cell that cannot be."""
-    try:
+    """Convert to float64, naming the cell that cannot be; texts and truth values are not."""
+    if isinstance(given, np.ndarray) and given.dtype.kind in "iuf":
         return np.array(given, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
-        for name, row in zip(names or (), given, strict=False):
-            for c, cell in enumerate(row):
-                try:
-                    float(cell)
-                except (TypeError, ValueError):
-                    column = columns[c] if columns else str(c + 1)
-                    raise InputError(
-                        f"{what} must be numbers, got {cell!r} for {name!r}, column {column!r}"
-                    ) from None
+    try:
+        cells = np.array(given, dtype=object, order="C")
+    except ValueError:
         raise InputError(f"{what} must be numbers in a rectangular array") from None
+    values = np.empty(cells.shape)
+    for place, cell in np.ndenumerate(cells):
+        value = as_float(cell)
+        if value is None:
+            if isinstance(cell, list | tuple):
+                raise InputError(f"{what} must be numbers in a rectangular array")
+            where = ""
+            if names is not None and len(place) == 2 and place[0] < len(names):
+                column = columns[place[1]] if columns else str(place[1] + 1)
+                where = f" for {quote(names[place[0]])}, column {quote(column)}"
+            raise InputError(f"{what} must be numbers, got {quote(cell)}{where}")
+        values[place] = value
+    return values
 
 
 def _tuples(value: Any) -> Nested:
@@ -292,5 +358,5 @@ def by_name(what: str, kind: str, names: Sequence[str], given: Mapping[Any, Any]
     check_keys(f"{kind} in the {what}", named, names)
     for name in names:
         if name not in named:
-            raise InputError(f"the {what} has no entry for {kind} {name!r}")
+            raise InputError(f"the {what} has no entry for {kind} {quote(name)}")
     return [named[name] for name in names]

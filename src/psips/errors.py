@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 SHOWN = 12  # names listed in a message before "and n more"
+QUOTED = 200  # characters of what came that a message repeats
 
 
 class InputError(ValueError):
@@ -19,6 +20,35 @@ class NoProofError(InputError):
     """A rule was to be proven for a problem for which no proof is known."""
 
 
+def quote(given: object) -> str:
+    """Return what came as it appears in a message: of a long thing its two ends.
+
+    Examples
+    --------
+    >>> quote("x"), quote([1, "y"])
+    ("'x'", "[1, 'y']")
+    >>> len(quote("x" * 1000))
+    200
+    >>> quote(10**5000)
+    'a whole number of about 5,000 digits'
+    """
+    from reprlib import Repr  # an error path: do not pay for it at import
+
+    class Short(Repr):
+        def repr_int(self, x: int, _: int) -> str:
+            if x.bit_length() <= 3 * QUOTED:
+                return repr(x)
+            return f"a whole number of about {x.bit_length() * 0.30103:,.0f} digits"
+
+    short = Short()
+    short.maxstring = short.maxother = QUOTED
+    short.maxlist = short.maxtuple = short.maxdict = short.maxset = SHOWN
+    text = short.repr(given)
+    if not isinstance(given, str):
+        text = " ".join(text.split())  # arrays and tables print over several lines
+    return text if len(text) <= QUOTED else f"{text[: QUOTED - 9]}...{text[-6:]}"
+
+
 def listing(names: Iterable[str]) -> str:
     """Names as they appear in a message, the long lists cut short.
 
@@ -30,7 +60,7 @@ def listing(names: Iterable[str]) -> str:
     "'0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '10', '11' and 2 more"
     """
     every = list(names)
-    shown = ", ".join(repr(name) for name in every[:SHOWN])
+    shown = ", ".join(quote(name) for name in every[:SHOWN])
     return shown if len(every) <= SHOWN else f"{shown} and {len(every) - SHOWN} more"
 
 
@@ -46,9 +76,9 @@ def unknown(kind: str, name: object, known: Sequence[str]) -> InputError:
     """
     from difflib import get_close_matches  # an error path: do not pay for it at import
 
-    near = get_close_matches(str(name), known, n=1)
-    hint = f": did you mean {near[0]!r}?" if near else ";"
-    return InputError(f"unknown {kind} {str(name)!r}{hint} known: {listing(known)}")
+    near = get_close_matches(str(name)[:QUOTED], known, n=1)
+    hint = f": did you mean {quote(near[0])}?" if near else ";"
+    return InputError(f"unknown {kind} {quote(str(name))}{hint} known: {listing(known)}")
 
 
 def check_keys(kind: str, given: Iterable[str], known: Sequence[str]) -> None:
@@ -79,7 +109,7 @@ def check_distinct(kind: str, names: Sequence[str]) -> None:
     for position, name in enumerate(names, start=1):
         if name in first:
             raise InputError(
-                f"duplicate {kind} {name!r} (positions {first[name]} and {position}): "
+                f"duplicate {kind} {quote(name)} (positions {first[name]} and {position}): "
                 "names must differ"
             )
         first[name] = position

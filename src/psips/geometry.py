@@ -223,7 +223,10 @@ class _Game:
     """A truth against its alternatives, with what does not depend on the weights."""
 
     def __init__(self, problem: Problem, theta: npt.ArrayLike) -> None:
+        from psips.compiling import watch
         from psips.kernels.pareto import pareto_mask  # compiled: import where it is used
+
+        watch()
 
         self.problem = problem
         self.truth = Instance(problem.name, problem, np.asarray(theta, dtype=np.float64))

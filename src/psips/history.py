@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from psips.engine import Engine
-from psips.errors import InputError
+from psips.errors import InputError, quote
 from psips.kernels.belief import spans
 from psips.kernels.model import Floats, Ints
 from psips.kernels.round import EVIDENCE, LOG_BUDGET, THRESHOLD
@@ -99,7 +99,7 @@ def history_of(source: Session | Study) -> History:
                 f"{len(arms)} is known: a snapshot keeps what they amount to. A study keeps all"
             )
     else:
-        raise InputError(f"expected a Session or a Study, got {source!r}")
+        raise InputError(f"expected a Session or a Study, got {quote(source)}")
     return History(problem, session.rules, session.engine.key, arms, values)
 
 

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from psips.errors import InputError, check_keys, listing
+from psips.errors import InputError, check_keys, listing, quote
 from psips.instances import Results
 from psips.kernels.model import Floats
 from psips.problem import Problem
+from psips.quantities import as_float
 
 ARM = "arm"  # the column of a table that names the arm
+SUMMARIES = ("n", "se", "sd", "sem", "std")  # columns that a table of means has
 
 
 def is_frame(given: Any) -> bool:
@@ -58,6 +60,48 @@ def read_values(problem: Problem, given: Any) -> Floats:
     return np.array([_number(o, cell) for o, cell in zip(objectives, cells, strict=True)])
 
 
+def read_changes(problem: Problem, given: Any) -> dict[str, float]:
+    """Read new values of one result by objective; a mapping need not have them all.
+
+    Examples
+    --------
+    >>> problem = Problem(objectives=["yield", "cost"], covariance=[1, 1], arms=2)
+    >>> read_changes(problem, {"cost": 2})
+    {'cost': 2.0}
+    """
+    if hasattr(given, "to_dict") and hasattr(given, "index"):  # a pandas Series
+        given = given.to_dict()
+    if isinstance(given, Mapping):
+        named = {str(key): value for key, value in given.items()}
+        check_keys("objective", named, problem.objectives)
+        if not named:
+            raise InputError("the correction has no values: give those that change")
+        return {o: _number(o, named[o]) for o in problem.objectives if o in named}
+    values = read_values(problem, given).tolist()
+    return dict(zip(problem.objectives, values, strict=True))
+
+
+def summary_column(columns: Sequence[str], objectives: Sequence[str]) -> str | None:
+    """Return the column that makes a table one of means, not of measurements, if there is one.
+
+    Examples
+    --------
+    >>> summary_column(["arm", "yield", "yield_se"], ["yield"])
+    'yield_se'
+    """
+    ends = {f"{o}{mark}{s}" for o in objectives for mark in " _.-" for s in SUMMARIES}
+    summed = {*SUMMARIES, *(end.lower() for end in ends)} - set(objectives)
+    return next((c for c in columns if c.lower() in summed and c not in objectives), None)
+
+
+def means_refused(column: str) -> str:
+    """Say why a table of means is refused."""
+    return (
+        f"the column {quote(column)} looks like one of a table of means, but a result is one "
+        "measurement: give a line for each measurement, or rename the column"
+    )
+
+
 def read_results(problem: Problem, given: Any) -> Results:
     """Read many results from a DataFrame; nothing is returned unless every row is fine.
 
@@ -77,12 +121,16 @@ def read_results(problem: Problem, given: Any) -> Results:
     [1, 0]
     """
     columns = [str(column) for column in given.columns]
+    summed = summary_column(columns, problem.objectives)
+    if summed is not None:
+        raise InputError(means_refused(summed))
     by_index = ARM not in columns and _names_arms(given.index)
     for column in [*([] if by_index else [ARM]), *problem.objectives]:
         if columns.count(column) != 1:
             has = "several columns" if column in columns else "no column"
             raise InputError(
-                f"the table of results has {has} {column!r}; its columns: {listing(columns)}"
+                f"the table of results has {has} {quote(column)}; its columns: "
+                f"{listing(columns)}"
             )
     names = list(given.index if by_index else given.iloc[:, columns.index(ARM)])
     arms = np.empty(len(names), dtype=np.int64)
@@ -114,14 +162,10 @@ def _names_arms(index: Any) -> bool:
 
 
 def _number(objective: str, cell: Any) -> float:
-    value = None
-    if not isinstance(cell, str | bytes) and np.ndim(cell) == 0:
-        try:
-            value = float(cell)
-        except (TypeError, ValueError):
-            value = None
+    truth = isinstance(cell, bool | np.bool_)  # a success or a failure: 1 or 0
+    value = float(cell) if truth else as_float(cell)
     if value is None:
-        raise InputError(f"the value of {objective!r} must be a number, got {cell!r}")
+        raise InputError(f"the value of {quote(objective)} must be a number, got {quote(cell)}")
     if not np.isfinite(value):
-        raise InputError(f"the value of {objective!r} must be finite, got {value}")
+        raise InputError(f"the value of {quote(objective)} must be finite, got {quote(cell)}")
     return value

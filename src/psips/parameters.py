@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from psips.checks import Nested, by_name, fit, nested
-from psips.errors import InputError
+from psips.errors import InputError, quote
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def read_prior(arms: Sequence[str], objectives: Sequence[str], prior: object) ->
     Prior(means=((2.0,), (1.0,)), pulls=(3.0, 3.0))
     """
     if not isinstance(prior, Prior):
-        raise InputError(f"prior must be a Prior, got {prior!r}")
+        raise InputError(f"prior must be a Prior, got {quote(prior)}")
     means, pulls = prior.means, prior.pulls
     if hasattr(means, "columns"):  # a DataFrame
         means = means.to_dict("index")

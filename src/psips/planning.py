@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -18,15 +18,16 @@ import numpy as np
 
 from psips import __version__
 from psips.environments import environment_of
-from psips.errors import InputError
+from psips.errors import InputError, quote
 from psips.geometry import Complexity, complexity
 from psips.instances import Instance
 from psips.kernels.model import Floats
 from psips.problem import Problem
 from psips.problem_file import Guess, ProblemFile
 from psips.rules import Rules
+from psips.simulation.cluster import spread
 from psips.simulation.runs import Run, simulate
-from psips.simulation.summary import clopper_pearson
+from psips.simulation.summary import MOST_RUNS, clopper_pearson
 
 DELTAS = (0.2, 0.1, 0.05, 0.01)
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the runs, by which quantiles are named
@@ -102,7 +103,7 @@ class Plan:
         With features and a guess of the arms: the largest distance from the guess to what a
         linear model can be, in standard deviations of one measurement.
     forecasts : tuple of Forecast
-        The first is that of the delta asked for.
+        In the order of delta, the largest first.
     mean_pulls : dict
         Samples of each arm on average, with the delta asked for.
     ties : tuple of NearTie
@@ -122,6 +123,11 @@ class Plan:
     ties: tuple[NearTie, ...]
     cap: int
     settings: dict[str, Any]
+
+    @property
+    def delta(self) -> float:
+        """The delta asked for, to which ``mean_pulls`` belongs."""
+        return float(self.settings["rules"]["delta"])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain data."""
@@ -225,10 +231,12 @@ def plan(
     for what, value, least in (("runs", runs, 1), ("seed", seed, 0), ("the cap", cap, 1)):
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise InputError(
-                f"{what} must be a whole number of at least {least}, got {value!r}"
+                f"{what} must be a whole number of at least {least}, got {quote(value)}"
             )
+    if runs > MOST_RUNS:
+        raise InputError(f"runs must be at most {MOST_RUNS:,}, got {quote(runs)}")
     if jobs != -1 and jobs < 1:
-        raise InputError(f"jobs must be at least 1, or -1 for all cores, got {jobs!r}")
+        raise InputError(f"jobs must be at least 1, or -1 for all cores, got {quote(jobs)}")
     chosen = rules_of(file) if rules is None else rules
     expected = Expectation(file)
     centre = expected.centre
@@ -238,15 +246,14 @@ def plan(
         raise InputError(
             f"in the middle of the guess {error}: guess a difference that matters to you"
         ) from None
-    others = [delta for delta in deltas if delta != chosen.delta]
     forecasts: list[Forecast] = []
     mean_pulls: dict[str, float] = {}
-    for delta in (chosen.delta, *others):
+    for delta in sorted({chosen.delta, *deltas}, reverse=True):
         each = _simulate(
             expected, replace(chosen, delta=delta), runs, seed, jobs, cap, progress
         )
         forecasts.append(_forecast(delta, found, each))
-        if not mean_pulls:
+        if delta == chosen.delta:
             for arm in file.problem.arms:
                 mean_pulls[arm] = sum(run.pulls[arm] for run, _ in each) / runs
     settings = {
@@ -357,26 +364,22 @@ def _simulate(
     progress: Callable[[], None] | None,
 ) -> list[tuple[Run, bool]]:
     """Simulate; each run with whether its set is the right one."""
-    from joblib import Parallel, delayed
-
     if rules.sampling == "oracle":
         raise InputError("the sampling rule 'oracle' needs the truth: plan with another one")
 
-    def one(child: np.random.SeedSequence) -> tuple[Run, bool]:
-        rng = np.random.default_rng(child)
-        truth = expected.draw(rng)
-        run = simulate(
-            truth.problem, environment_of(truth), rng=rng, max_results=cap, rules=rules
-        )
-        if progress is not None:
-            progress()
-        return run, set(run.candidate_set) == set(truth.pareto_set)
-
     children = np.random.SeedSequence(seed).spawn(runs)
-    done: list[tuple[Run, bool]] = Parallel(n_jobs=jobs, backend="threading")(
-        delayed(one)(child) for child in children
-    )
-    return done
+    once = partial(_simulate_once, expected=expected, rules=rules, cap=cap)
+    told = None if progress is None else lambda _: progress()
+    return spread(once, children, jobs, told)
+
+
+def _simulate_once(
+    child: np.random.SeedSequence, *, expected: Expectation, rules: Rules, cap: int
+) -> tuple[Run, bool]:
+    rng = np.random.default_rng(child)
+    truth = expected.draw(rng)
+    run = simulate(truth.problem, environment_of(truth), rng=rng, max_results=cap, rules=rules)
+    return run, set(run.candidate_set) == set(truth.pareto_set)
 
 
 def _forecast(delta: float, found: Complexity, each: list[tuple[Run, bool]]) -> Forecast:

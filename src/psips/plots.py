@@ -1,21 +1,32 @@
 """Plots of a session or study; each function returns the matplotlib axes it drew on.
 
-Colours are those of Okabe and Ito, which colour-blind people can tell apart; the shapes of
-the marks say the same once more.
+Without axes given, a plot is drawn on a new figure of pyplot, which a notebook shows and
+`matplotlib.pyplot.show` opens in a window; `detached` gives axes that belong to no window.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psips.errors import InputError, check_keys
+from psips.errors import InputError, check_keys, quote
+from psips.fronts import (
+    BLUE,
+    GREY,
+    LINES,
+    VERMILION,
+    clean,
+    draw_intervals,
+    draw_plane,
+    front_height,
+    handle_of,
+    used_marks,
+)
 from psips.history import evidence_over_time, history_of, pulls_over_time
-from psips.kernels.model import Floats
-from psips.labels import plain, write_names
+from psips.labels import plain
 from psips.session import Session
 from psips.study import Study
 
@@ -27,28 +38,8 @@ if TYPE_CHECKING:
     from psips.problem import Problem
     from psips.status import Status
 
-BLUE, GREEN, VERMILION, GREY = "#0072B2", "#009E73", "#D55E00", "#999999"
-LINES = (BLUE, "#E69F00", GREEN, VERMILION, "#CC79A7", "#56B4E9", "#000000")
-RADIUS_95 = 2.4477468306808161  # of a standard normal in the plane: sqrt(-2 log 0.05)
-NORMAL_95 = 1.959963984540054
-LABELLED = 30  # answers whose names are written; with more, only those not yet out
-
-
-class Mark(NamedTuple):
-    """How one kind of answer is drawn."""
-
-    label: str
-    marker: str
-    colour: str
-    filled: bool
-
-
-MARKS = (
-    Mark("candidate, proven in", "D", GREEN, True),
-    Mark("candidate, not proven", "o", BLUE, True),
-    Mark("not a candidate, not proven", "o", VERMILION, False),
-    Mark("proven out", "x", GREY, True),
-)
+SHORT = 26  # letters of a name of which two fit beside each other in a narrow figure
+WIDE = 6.0  # inches of a figure that has room for a legend beside the axes
 
 
 def front(
@@ -79,10 +70,10 @@ def front(
     known = source.status() if status is None else status
     ax = _axes((7.2, 5.2)) if ax is None else ax
     if problem.d == 1:
-        _intervals(ax, problem, known)
+        draw_intervals(ax, problem, known)
     else:
         x, y = _pair(problem, objectives)
-        _plane(ax, problem, known, x, y)
+        draw_plane(ax, problem, known, x, y)
     if legend:
         _legend(ax, known)
     return ax
@@ -97,7 +88,7 @@ def fronts(
     columns = 1 if len(pairs) == 1 else 2
     rows = -(-len(pairs) // columns)
     if figure is None:
-        height = 5.2 if problem.d > 1 else max(2.4, 1.2 + 0.32 * problem.n)
+        height = front_height(problem, 5.2)
         figure = _figure((8.0 if columns == 1 else 11.5, height * rows + 0.5))
     known = source.status() if status is None else status
     drawn = []
@@ -105,7 +96,7 @@ def fronts(
         ax = figure.add_subplot(rows, columns, place)
         drawn.append(front(source, ax, pair, legend=False, status=known))
     figure.legend(
-        handles=[_handle(mark) for mark in _used(known)],
+        handles=[handle_of(mark) for mark in used_marks(known)],
         loc="outside lower center",
         ncols=2 if columns == 1 else 4,
         frameon=False,
@@ -132,8 +123,8 @@ def pulls(source: Session | Study, ax: Axes | None = None) -> Axes:
         ax.plot([], [], color=GREY, linewidth=0.8, label=f"{total:,}  {len(rest)} others")
     ax.set(xlabel="results in all", ylabel="results of the arm", ylim=(0, None))
     ax.set_xlim(0, max(1, int(looks[-1])))
-    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
-    return _clean(ax)
+    _legend_beside(ax)
+    return clean(ax)
 
 
 def evidence(source: Session | Study, ax: Axes | None = None) -> Axes:
@@ -163,8 +154,8 @@ def evidence(source: Session | Study, ax: Axes | None = None) -> Axes:
     else:
         _probability(ax, found.results, found.value, found.level, history.rules.delta)
     if len(found.results):
-        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
-    return _clean(ax)
+        _legend_beside(ax)
+    return clean(ax)
 
 
 def samples(plan: Plan, ax: Axes | None = None) -> Axes:
@@ -191,7 +182,7 @@ def samples(plan: Plan, ax: Axes | None = None) -> Axes:
     ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     ax.xaxis.set_major_formatter("{x:,.0f}")
     ax.xaxis.set_minor_formatter(NullFormatter())
-    return _clean(ax)
+    return clean(ax)
 
 
 def allocation(plan: Plan, ax: Axes | None = None) -> Axes:
@@ -202,8 +193,8 @@ def allocation(plan: Plan, ax: Axes | None = None) -> Axes:
         [plain(arm) for arm, _ in shown], [mean for _, mean in shown], color=BLUE, height=0.7
     )
     ax.invert_yaxis()
-    ax.set_xlabel(f"samples of the arm on average, delta {plan.forecasts[0].delta:g}")
-    return _clean(ax)
+    ax.set_xlabel(f"samples of the arm on average, delta {plan.delta:g}")
+    return clean(ax)
 
 
 def plan(found: Plan) -> Figure:
@@ -217,7 +208,7 @@ def plan(found: Plan) -> Figure:
 
 def _problem(source: Session | Study) -> Problem:
     if not isinstance(source, Session | Study):
-        raise InputError(f"expected a Session or a Study, got {source!r}")
+        raise InputError(f"expected a Session or a Study, got {quote(source)}")
     return source.problem
 
 
@@ -227,100 +218,6 @@ def _pair(problem: Problem, objectives: Sequence[str] | None) -> tuple[int, int]
     if len(names) != 2 or names[0] == names[1]:
         raise InputError(f"a front is drawn in two different objectives, got {list(names)}")
     return problem.objectives.index(names[0]), problem.objectives.index(names[1])
-
-
-def _mark(candidate: bool, verdict: str) -> int:
-    """Which of MARKS an answer has."""
-    if verdict == "out":
-        return 3
-    if not candidate:
-        return 2
-    return 0 if verdict == "in" else 1
-
-
-def _marks(known: Status) -> list[int]:
-    rows = zip(known.answers["candidate"], known.answers["verdict"], strict=True)
-    return [_mark(candidate, verdict) for candidate, verdict in rows]
-
-
-def _used(known: Status) -> list[Mark]:
-    return [MARKS[m] for m in sorted(set(_marks(known)))]
-
-
-def _estimates(problem: Problem, known: Status, c: int) -> tuple[Floats, Floats]:
-    objective = problem.objectives[c]
-    means = known.answers[f"{objective} estimate"].to_numpy()
-    return means, known.answers[f"{objective} se"].to_numpy()
-
-
-def _plane(ax: Axes, problem: Problem, known: Status, x: int, y: int) -> None:
-    from matplotlib.patches import Ellipse
-
-    (xs, x_se), (ys, _) = (_estimates(problem, known, c) for c in (x, y))
-    Sigma = problem.covariance[np.ix_([x, y], [x, y])]
-    values, vectors = np.linalg.eigh(Sigma)
-    angle = float(np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1])))
-    marks = _marks(known)
-    for i in np.flatnonzero(np.isfinite(xs)):
-        mark = MARKS[marks[i]]
-        scale = (
-            2 * RADIUS_95 * x_se[i] / np.sqrt(Sigma[0, 0])
-        )  # the se are sqrt(width Sigma_cc)
-        height, width = scale * np.sqrt(values)
-        style: dict[str, Any] = {"color": mark.colour, "alpha": 0.18, "zorder": 1}
-        ax.add_patch(Ellipse((xs[i], ys[i]), width, height, angle=angle, **style))
-    _dots(ax, marks, xs, ys)
-    ax.margins(0.08)
-    ax.autoscale_view()
-    if problem.d == 2:
-        _staircase(ax, problem, xs, ys, known.answers["candidate"].to_numpy(bool))
-    ax.set(xlabel=_title(problem, x), ylabel=_title(problem, y))
-    _clean(ax)
-    few = len(xs) <= LABELLED
-    shown = [i for i in np.flatnonzero(np.isfinite(xs)).tolist() if few or marks[i] != 3]
-    if not few and len(shown) > LABELLED:
-        shown = [i for i in shown if marks[i] < 2]
-    shown.sort(key=lambda i: marks[i])
-    write_names(ax, problem.answers, xs, ys, shown)
-
-
-def _staircase(ax: Axes, problem: Problem, xs: Floats, ys: Floats, inside: Any) -> None:
-    """Draw the border of what the candidate set dominates."""
-    if not inside.any():
-        return
-    signs = problem.signs
-    order = np.argsort(signs[0] * xs[inside])
-    px, py = xs[inside][order], ys[inside][order]
-    x_end = ax.get_xlim()[0 if signs[0] > 0 else 1]
-    y_end = ax.get_ylim()[0 if signs[1] > 0 else 1]
-    corners = [(x_end, py[0])]
-    for i in range(len(px)):
-        corners.append((px[i], py[i]))
-        corners.append((px[i], py[i + 1] if i + 1 < len(px) else y_end))
-    across, up = np.array(corners).T
-    ax.plot(
-        across, up, color=BLUE, linewidth=0.8, alpha=0.5, zorder=0, scalex=False, scaley=False
-    )
-
-
-def _intervals(ax: Axes, problem: Problem, known: Status) -> None:
-    means, ses = _estimates(problem, known, 0)
-    order = np.argsort(-problem.signs[0] * means)  # what is not known comes last
-    marks = _marks(known)
-    for place, i in enumerate(order):
-        if np.isfinite(means[i]):
-            mark = MARKS[marks[i]]
-            reach = NORMAL_95 * ses[i]
-            ax.plot(
-                [means[i] - reach, means[i] + reach],
-                [place, place],
-                color=mark.colour,
-                alpha=0.6,
-            )
-    _dots(ax, [marks[i] for i in order], means[order], np.arange(problem.n))
-    ax.set_yticks(range(problem.n), [plain(problem.answers[i]) for i in order])
-    ax.set(xlabel=_title(problem, 0), ylim=(problem.n - 0.5, -0.5))
-    _clean(ax)
 
 
 def _probability(ax: Axes, results: Any, value: Any, level: Any, delta: float) -> None:
@@ -339,57 +236,54 @@ def _probability(ax: Axes, results: Any, value: Any, level: Any, delta: float) -
     ax.set(ylabel="probability, given the data", ylim=(None, 1.5))
 
 
-def _dots(ax: Axes, marks: list[int], xs: Floats, ys: Any) -> None:
-    for m in sorted(set(marks), reverse=True):
-        chosen = np.array(marks) == m
-        ax.plot(xs[chosen], ys[chosen], linestyle="", zorder=3, **_style(MARKS[m]))
-
-
-def _style(mark: Mark) -> dict[str, Any]:
-    face = mark.colour if mark.filled else "white"
-    return {
-        "marker": mark.marker,
-        "markersize": 6,
-        "color": mark.colour,
-        "markerfacecolor": face,
-        "markeredgewidth": 1.4,
-    }
-
-
-def _handle(mark: Mark) -> Any:
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], linestyle="", label=mark.label, **_style(mark))
-
-
 def _legend(ax: Axes, known: Status) -> None:
-    handles = [_handle(mark) for mark in _used(known)]
+    handles = [handle_of(mark) for mark in used_marks(known)]
     ax.legend(
         handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, frameon=False
     )
 
 
-def _title(problem: Problem, c: int) -> str:
-    better = "more" if problem.directions[c] == "max" else "less"
-    return f"{plain(problem.objectives[c])} ({better} is better)"
+def _legend_beside(ax: Axes) -> None:
+    """Put the legend beside the axes, or below them if the figure is narrow."""
+    figure: Any = ax.figure.figure  # that of a subfigure is the whole
+    below = figure.get_figwidth() < WIDE and figure.get_constrained_layout()
+    if not below:
+        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
+    else:
+        handles, names = ax.get_legend_handles_labels()
+        short = all(len(name) <= SHORT for name in names)
+        figure.legend(
+            handles,
+            names,
+            loc="outside lower left",
+            ncols=2 if short else 1,
+            frameon=False,
+            fontsize=9,
+        )
 
 
-def _figure(size: tuple[float, float]) -> Figure:
-    """Return a figure that belongs to no window: nothing has to be closed."""
+def detached(size: tuple[float, float]) -> Axes:
+    """Return axes of a figure that belongs to no window: nothing has to be closed.
+
+    Parameters
+    ----------
+    size : (float, float)
+        Width and height in inches.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)
-    return figure
+    return figure.add_subplot()
+
+
+def _figure(size: tuple[float, float]) -> Figure:
+    """Return a new figure that notebooks show."""
+    from matplotlib import pyplot
+
+    return pyplot.figure(figsize=size, layout="constrained")
 
 
 def _axes(size: tuple[float, float]) -> Axes:
     return _figure(size).add_subplot()
-
-
-def _clean(ax: Axes) -> Axes:
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(alpha=0.25, linewidth=0.6)
-    ax.set_axisbelow(True)
-    return ax

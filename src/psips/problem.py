@@ -18,6 +18,7 @@ from psips.checks import (
     read_covariance,
     read_directions,
     read_names,
+    read_objectives,
     read_positive,
 )
 from psips.coordinates import (
@@ -27,9 +28,10 @@ from psips.coordinates import (
     scaled,
     spanning_arms,
 )
-from psips.errors import InputError, check_keys, unknown
+from psips.errors import InputError, check_keys, quote, unknown
 from psips.features import read_design
 from psips.kernels.model import BALL, BOX, EVERYTHING, Floats, Model
+from psips.names import as_recorded
 from psips.parameters import Ball, Box, Prior, read_prior
 
 
@@ -42,8 +44,8 @@ class Problem:
 
     Parameters
     ----------
-    objectives : names, or mapping from name to ``"max"`` or ``"min"``
-        Names alone are maximised.
+    objectives : names, pairs (name, direction), or mapping from name to direction
+        A direction is ``"max"`` or ``"min"``; names alone are maximised.
     covariance : matrix, one variance per objective, or mapping from objective to variance
         Of the noise of one measurement.
     arms : names, or how many
@@ -125,6 +127,7 @@ class Problem:
     ) -> None:
         put = self.__dict__.__setitem__  # a frozen dataclass is filled here and only here
         put("name", str(name))
+        objectives = read_objectives(objectives)
         put("objectives", read_names("objective", objectives))
         if not self.objectives:
             raise InputError("there are no objectives: name at least one")
@@ -134,8 +137,10 @@ class Problem:
         if regularization is not None:
             regularization = read_positive("regularization", regularization)
         put("regularization", regularization)
-        if intercept not in (None, True, False):
-            raise InputError(f"intercept must be True, False or left out, got {intercept!r}")
+        if intercept is not None and not isinstance(intercept, bool):
+            raise InputError(
+                f"intercept must be True, False or left out, got {quote(intercept)}"
+            )
         put("unstructured", features is None)
         put("transductive", answers is not None)
         if features is None:
@@ -312,10 +317,12 @@ class Problem:
         if isinstance(theta, Ball):
             radii = fit("the radius of the ball", theta.radius, (self.d,))
             if not np.all(radii > 0):
-                raise InputError(f"the radius of the ball must be positive, got {theta.radius}")
+                raise InputError(
+                    f"the radius of the ball must be positive, got {quote(theta.radius)}"
+                )
             return BALL, radii, none, none
         if not isinstance(theta, Box):
-            raise InputError(f"parameter_set must be a Ball or a Box, got {theta!r}")
+            raise InputError(f"parameter_set must be a Ball or a Box, got {quote(theta)}")
         low = fit("the low end of the box", theta.low, (self.h, self.d))
         high = fit("the high end of the box", theta.high, (self.h, self.d))
         if not np.all(low < high):
@@ -390,18 +397,19 @@ class Problem:
         ball, box, features, answers = (data[k] for k in ("ball", "box", "features", "answers"))
         if features is not None:
             features = Table(data["arms"], tuple(data["feature_names"]), features)
-        return cls(
-            name=data["name"],
-            objectives=dict(zip(data["objectives"], data["directions"], strict=True)),
-            covariance=data["covariance"],
-            arms=data["arms"],
-            features=features,
-            answers=None if answers is None else tuple(zip(*answers, strict=True)),
-            intercept=data.get("intercept", False),
-            parameter_set=Ball(ball) if ball is not None else Box(*box) if box else None,
-            prior=Prior(**data["prior"]) if data.get("prior") else None,
-            regularization=data["regularization"],
-        )
+        with as_recorded():
+            return cls(
+                name=data["name"],
+                objectives=dict(zip(data["objectives"], data["directions"], strict=True)),
+                covariance=data["covariance"],
+                arms=data["arms"],
+                features=features,
+                answers=None if answers is None else tuple(zip(*answers, strict=True)),
+                intercept=data.get("intercept", False),
+                parameter_set=Ball(ball) if ball is not None else Box(*box) if box else None,
+                prior=Prior(**data["prior"]) if data.get("prior") else None,
+                regularization=data["regularization"],
+            )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Problem):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import os
 import tomllib
@@ -13,12 +12,15 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from psips.checks import Table
-from psips.errors import InputError, check_distinct, check_keys, unknown
+from psips.checks import Table, read_positive
+from psips.errors import InputError, check_distinct, check_keys, listing, quote, unknown
+from psips.files import read_text, shown
 from psips.instances import NOISES, Instance, Results
 from psips.kernels.model import Floats
 from psips.parameters import Ball, Box, Prior
 from psips.problem import Problem
+from psips.quantities import as_float
+from psips.tables import read_cell, read_cells, read_csv
 
 KEYS = (
     *("name", "objectives", "covariance", "arms", "answers", "parameter_set"),
@@ -28,10 +30,12 @@ KEYS = (
 OBJECTIVE_KEYS = ("name", "direction", "variance")
 SET_KEYS = ("ball", "low", "high")
 PRIOR_KEYS = ("means", "pulls")
+SEED_BITS = 128
 WORDS = {str: "a string", int: "a whole number", float: "a number", dict: "a table"}
+RULE_NUMBERS = ("eta", "alpha", "kappa")
 RULE_KEYS = (
     *("sampling", "stopping", "calibration", "draws", "tracking"),
-    *("eta", "alpha", "kappa"),
+    *RULE_NUMBERS,
 )
 
 T = TypeVar("T")
@@ -115,17 +119,18 @@ def read_problem_file(path: str | os.PathLike[str]) -> ProblemFile:
     ('green',)
     """
     path = Path(path)
+    text = read_text("the problem file", path)
     try:
-        with path.open("rb") as file:
-            data = tomllib.load(file)
-    except OSError as error:
-        raise InputError(f"cannot read the problem file {path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path.name} is not valid TOML: {error}") from None
+        data = tomllib.loads(text)
+    except RecursionError:
+        raise InputError(f"{shown(path.name)} has tables or lists nested too deeply") from None
+    except ValueError as error:  # TOML that is none, or a number of thousands of digits
+        reason = " ".join(str(error).split(";")[0].split())
+        raise InputError(f"{shown(path.name)} is not valid TOML: {reason[:200]}") from None
     try:
         return _build(path, data)
     except InputError as error:
-        raise InputError(f"{path.name}: {error}") from None
+        raise InputError(f"{shown(path.name)}: {error}") from None
 
 
 def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
@@ -159,12 +164,17 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
         raise unknown("noise", noise, NOISES)
     delta = _optional(data, "delta", float)
     if delta is not None and not 0 < delta < 1:
-        raise InputError(f"delta must lie strictly between 0 and 1, got {delta}")
+        raise InputError(f"delta must lie strictly between 0 and 1, got {quote(delta)}")
     seed = _optional(data, "seed", int)
     if seed is not None and seed < 0:
-        raise InputError(f"seed must be at least 0, got {seed}")
+        raise InputError(f"seed must be at least 0, got {quote(seed)}")
+    if seed is not None and seed.bit_length() > SEED_BITS:
+        raise InputError(f"seed must be less than 2^{SEED_BITS}, got {quote(seed)}")
     rules = _optional(data, "rules", dict) or {}
     check_keys("key of [rules]", rules, RULE_KEYS)
+    for key in RULE_NUMBERS:
+        if key in rules and rules[key] != "estimate":
+            read_positive(f"{key!r} of [rules]", rules[key])
     guess = _guess(path, data, problem)
     return ProblemFile(path, problem, theta, noise, results, guess, delta, seed, rules)
 
@@ -177,7 +187,9 @@ def _objectives(data: Mapping[str, Any]) -> tuple[dict[str, str], Any]:
     entries = [{"name": entry} if isinstance(entry, str) else entry for entry in entries]
     for number, entry in enumerate(entries, start=1):
         if not isinstance(entry, dict):
-            raise InputError(f"objective {number} must be a name or a table, got {entry!r}")
+            raise InputError(
+                f"objective {number} must be a name or a table, got {quote(entry)}"
+            )
         for key in entry:
             if key in KEYS and key not in OBJECTIVE_KEYS:
                 raise InputError(
@@ -187,6 +199,9 @@ def _objectives(data: Mapping[str, Any]) -> tuple[dict[str, str], Any]:
         check_keys(f"key of objective {number}", entry, OBJECTIVE_KEYS)
         if not isinstance(entry.get("name"), str):
             raise InputError(f"objective {number} has no name: add one")
+        if "variance" in entry:
+            named = quote(entry["name"])
+            read_positive(f"the variance of objective {named}", entry["variance"])
     names = [entry["name"] for entry in entries]
     check_distinct("objective", names)
     directions = {entry["name"]: entry.get("direction", "max") for entry in entries}
@@ -210,7 +225,8 @@ def _arms(path: Path, data: Mapping[str, Any]) -> tuple[Any, Table | None]:
         return (None, table) if table.columns else (table.names, None)
     if isinstance(arms, list | int) and not isinstance(arms, bool):
         return arms, None
-    raise InputError("there are no arms: set 'arms' to a list of names or to a CSV file")
+    given = "" if arms is None else f", got {quote(arms)}"
+    raise InputError(f"there are no arms: set 'arms' to a list of names or a CSV file{given}")
 
 
 def _parameter_set(data: Mapping[str, Any]) -> Ball | Box | None:
@@ -253,7 +269,7 @@ def _theta(path: Path, data: Mapping[str, Any], problem: Problem) -> Floats | No
         for c, value in enumerate(values):
             if not _is_finite(value):
                 raise InputError(
-                    f"{key!r} of {rows[i]!r} must be finite numbers, got {value!r}"
+                    f"{key!r} of {rows[i]!r} must be finite numbers, got {quote(value)}"
                 )
             theta[i, c] = value
     return theta
@@ -273,7 +289,7 @@ def _guess(path: Path, data: Mapping[str, Any], problem: Problem) -> Guess | Non
             if len(pair) != 2 or not all(map(_is_finite, pair)) or pair[0] > pair[1]:
                 raise InputError(
                     f"the guess of {rows[i]!r} in {problem.objectives[c]!r} must be a finite "
-                    f"number or a range [low, high], got {value!r}"
+                    f"number or a range [low, high], got {quote(value)}"
                 )
             ends[:, i, c] = pair
     return Guess(of_arms, ends[0], ends[1])
@@ -289,7 +305,7 @@ def _by_row(path: Path, data: Mapping[str, Any], key: str) -> dict[str, Any]:
             for name, row in zip(table.names, table.rows.tolist(), strict=True)
         }
     if not isinstance(given, dict):
-        raise InputError(f"{key!r} must be a CSV file or a table, got {given!r}")
+        raise InputError(f"{key!r} must be a CSV file or a table, got {quote(given)}")
     return given
 
 
@@ -307,23 +323,26 @@ def _cells_by_row(
             found[i] = [values[objective] for objective in problem.objectives]
         elif not isinstance(values, list) or len(values) != problem.d:
             raise InputError(
-                f"{key!r} of {rows[i]!r} must be {problem.d} numbers, got {values!r}"
+                f"{key!r} of {rows[i]!r} must be {problem.d} numbers, got {quote(values)}"
             )
     return found
 
 
 def _is_finite(value: object) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+    number = as_float(value)
+    return number is not None and math.isfinite(number)
 
 
 def _results(path: Path, data: Mapping[str, Any], problem: Problem) -> Results | None:
     source = _path(path, data, "results")
     if source is None:
         return None
-    header, lines = _cells(source)
+    header, lines = read_cells(source)
     for column in ("arm", *problem.objectives):  # other columns are left alone
         if column not in header:
-            raise InputError(f"{source.name} has no column {column!r}, only {header}")
+            raise InputError(
+                f"{source.name} has no column {quote(column)}; its columns: {listing(header)}"
+            )
     arms = np.empty(len(lines), dtype=np.int64)
     values = np.empty((len(lines), problem.d))
     for i, (line, cells) in enumerate(lines):
@@ -332,7 +351,7 @@ def _results(path: Path, data: Mapping[str, Any], problem: Problem) -> Results |
             arms[i] = problem.arm_index(row["arm"])
         except InputError as error:
             raise InputError(f"{source.name} line {line}: {error}") from None
-        values[i] = [_number(source, line, c, row[c]) for c in problem.objectives]
+        values[i] = [read_cell(source, line, c, row[c]) for c in problem.objectives]
     return Results(arms, values)
 
 
@@ -344,62 +363,6 @@ def _means(problem: Problem, results: Results) -> Floats:
     sums = np.zeros((problem.K, problem.d))
     np.add.at(sums, results.arms, results.values)
     return sums / counts[:, None]
-
-
-def read_csv(path: Path) -> Table:
-    """Read a table: names in the first column, numbers in the others, one header line."""
-    header, lines = _cells(path)
-    first: dict[str, int] = {}
-    for line, (name, *_) in lines:
-        if not name:
-            raise InputError(f"{path.name} line {line} has an empty name")
-        if name in first:
-            raise InputError(
-                f"{path.name} line {line}: duplicate name {name!r}, first on line {first[name]}"
-            )
-        first[name] = line
-    rows = [
-        [_number(path, line, *cell) for cell in zip(header[1:], cells[1:], strict=True)]
-        for line, cells in lines
-    ]
-    array = np.array(rows, dtype=np.float64).reshape(len(lines), len(header) - 1)
-    return Table(tuple(first), tuple(header[1:]), array)
-
-
-def _cells(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """Header, and for each further line its number and its cells, all of equal length."""
-    try:
-        # utf-8-sig: spreadsheets put a byte-order mark in front
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file)
-            lines = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
-    except OSError as error:
-        raise InputError(f"cannot read the table {path}: {error.strerror}") from None
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path.name} is not a CSV file in UTF-8: {error}") from None
-    if len(lines) < 2:
-        raise InputError(f"{path.name} must have a header line and at least one more line")
-    (_, header), *rest = lines
-    check_distinct(f"column in {path.name}", header)
-    for line, cells in rest:
-        if len(cells) != len(header):
-            raise InputError(
-                f"{path.name} line {line} has {len(cells)} cells, but its header has "
-                f"{len(header)}"
-            )
-    return header, rest
-
-
-def _number(path: Path, line: int, column: str, cell: str) -> float:
-    try:
-        value = float(cell)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise InputError(
-            f"{path.name} line {line}, column {column!r}: {cell!r} is not a finite number"
-        )
-    return value
 
 
 def _exactly(kind: str, given: Mapping[str, object], expected: tuple[str, ...]) -> None:
@@ -418,5 +381,5 @@ def _optional(data: Mapping[str, Any], key: str, kind: type[T]) -> T | None:
     value = data.get(key)
     fits = isinstance(value, int | float if kind is float else kind)
     if value is not None and (isinstance(value, bool) or not fits):
-        raise InputError(f"{key!r} must be {WORDS[kind]}, got {value!r}")
+        raise InputError(f"{key!r} must be {WORDS[kind]}, got {quote(value)}")
     return value

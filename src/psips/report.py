@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import platform
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from html import escape
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from psips import __version__, plots
+from psips.fronts import front_height, used_marks
+from psips.page import STYLE, figures, legend, table
 from psips.parameters import Ball
 from psips.problem import Problem
 from psips.rules import CALIBRATION, SAMPLING, STOPPING, Rules
@@ -21,34 +23,11 @@ from psips.study.inputs import now, stamp
 from psips.study.state import CORRECTED, WITHDRAWN, State
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from psips.status import Status
     from psips.store import Event
 
-STYLE = """
-:root { color-scheme: light; }
-body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff;
-  max-width: 62rem; margin: 0 auto; padding: 1rem; overflow-wrap: break-word; }
-h1 { font-size: 1.7rem; line-height: 1.2; margin: 0.5rem 0; }
-h2 { font-size: 1.25rem; margin: 2rem 0 0.5rem; border-bottom: 1px solid #bbb; }
-.answer { border-left: 0.4rem solid #0072b2; background: #eef5fa; padding: 0.6rem 1rem; }
-.warning { border-left-color: #d55e00; background: #fdf1e8; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; margin: 0.6rem 0; font-size: 0.9rem; }
-th, td { text-align: left; vertical-align: top; padding: 0.25rem 0.7rem 0.25rem 0;
-  border-bottom: 1px solid #ddd; }
-td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-td:first-child { min-width: 6rem; }
-td:last-child:not(.n) { min-width: 14rem; }
-figure { margin: 1rem 0; }
-figure svg { max-width: 100%; height: auto; }
-figcaption, .small { font-size: 0.9rem; color: #444; }
-code { font-size: 0.85em; overflow-wrap: anywhere; }
-@media print { body { font-size: 10pt; max-width: none; padding: 0; }
-  .wide { overflow: visible; } table { font-size: 8pt; }
-  figure, tr, .answer { break-inside: avoid; } h2 { break-after: avoid; } }
-"""
+PLANE = (4.6, 4.0)  # inches of a front: its letters can be read on a telephone
+COURSE = (4.6, 4.2)  # the same of what is drawn over time
 
 
 def report(study: Study, clock: Callable[[], datetime] = now) -> str:
@@ -132,19 +111,20 @@ def _answer(state: State, known: Status) -> str:
         caveat = "" if known.fit is None else escape(known.fit.caveat)
         text = f"Stopped after {count}. Pareto-optimal: {found}{caveat}."
         return f'<p class="answer{" warning" if rejected else ""}">{text}{closed}</p>'
+    state_now = "Closed" if state.closed else "Open"
     if not found:
         why = "not every arm has been measured"
         if not state.problem.unstructured:
             why = "the arms measured do not span the features yet"
-        text = f"Open after {count}: {why}, so there is no candidate."
+        text = f"{state_now} after {count}: {why}, so there is no candidate."
     else:
         share = known.evidence["fraction"] or 0.0
         text = (
-            f"Open after {count}: <strong>nothing is claimed yet</strong>. Candidate set, "
-            f"which may change: {found}. Probability of another set, given the data: "
+            f"{state_now} after {count}: <strong>nothing is claimed yet</strong>. Candidate "
+            f"set, which may change: {found}. Probability of another set, given the data: "
             f"{known.probability_of_change:.2g}; {share:.0%} of the way to the stop."
         )
-    return f'<p class="answer warning">{text}{closed}</p>'
+    return f'<p class="answer warning">{text}</p>'
 
 
 def _promise(state: State) -> str:
@@ -202,9 +182,7 @@ def _design(state: State) -> str:
         facts.append([f"{problem.n} answers", ", ".join(problem.answers)])
     facts.append(["seed", str(state.seed)])
     return (
-        "<h2>The design as registered</h2>\n"
-        + _table(None, facts)
-        + _table(head, rows, right=2)
+        "<h2>The design as registered</h2>\n" + table(None, facts) + table(head, rows, right=2)
     )
 
 
@@ -232,7 +210,7 @@ def _measured(state: State, known: Status, at: str) -> str:
         ]
         rows.append([arm, f"{row['pulls']:,.0f}", f"{row['pending']:,.0f}", *cells])
     return (
-        f"<h2>What was measured</h2>\n<p>{text}</p>\n{_table(head, rows, right=1)}"
+        f"<h2>What was measured</h2>\n<p>{text}</p>\n{table(head, rows, right=1)}"
         '<p class="small">Estimates of the means ± standard errors; pending: asked for, not '
         f"yet told.</p>{_fit(known)}"
     )
@@ -249,16 +227,27 @@ def _fit(known: Status) -> str:
 def _front(study: Study, known: Status) -> str:
     if not known.candidate_set:
         return ""
-    drawn = plots.fronts(study, status=known)
-    region = "interval" if study.problem.d == 1 else "ellipse"
+    problem = study.problem
+    region = "interval" if problem.d == 1 else "ellipse"
     caption = (
         f"Estimated means. The {region} of an answer holds its true mean with posterior "
         "probability 0.95. The candidate set is filled; answers proven to be Pareto-optimal "
         "are diamonds, those proven not to be are grey crosses."
     )
-    if study.problem.d == 2:
+    if problem.d == 2:
         caption += " What lies behind the line is dominated by the candidate set."
-    return f"<h2>The front</h2>\n{_figure(drawn[0].figure, caption)}"
+    elif problem.d > 2:
+        caption += (
+            " The broken line is the front in the two objectives drawn: an answer behind it "
+            "may be optimal for its other objectives."
+        )
+    size = (PLANE[0], front_height(problem, PLANE[1]))
+    drawn = []
+    pairs: list[Any] = list(combinations(problem.objectives, 2)) or [None]
+    for pair in pairs:
+        ax = plots.detached(size)
+        drawn.append(plots.front(study, ax, pair, legend=False, status=known).figure)
+    return f"<h2>The front</h2>\n{figures(drawn, caption, legend(used_marks(known)))}"
 
 
 def _verdicts(known: Status) -> str:
@@ -279,7 +268,7 @@ def _verdicts(known: Status) -> str:
         )
     return (
         "<h2>Verdicts</h2>\n<p>In: proven Pareto-optimal. Out: proven not to be. Open: neither "
-        f"is proven yet.</p>\n{_table(head, rows)}"
+        f"is proven yet.</p>\n{table(head, rows)}"
     )
 
 
@@ -287,12 +276,12 @@ def _course(study: Study) -> str:
     state = study.state
     if not any(not result.withdrawn for result in state.ledger.results):
         return ""
-    pulls = plots.pulls(study)
-    evidence = plots.evidence(study)
+    pulls = plots.pulls(study, plots.detached(COURSE))
+    evidence = plots.evidence(study, plots.detached(COURSE))
     return (
         "<h2>Over time</h2>\n"
-        + _figure(pulls.figure, "Results of each arm, with the results as they count now.")
-        + _figure(evidence.figure, _evidence_caption(state.rules))
+        + figures([pulls.figure], "Results of each arm, with the results as they count now.")
+        + figures([evidence.figure], _evidence_caption(state.rules))
     )
 
 
@@ -342,7 +331,7 @@ def _changes(state: State, events: Sequence[Event]) -> str:
     if not rows:
         return "<h2>Corrections and withdrawals</h2>\n<p>None.</p>"
     head = ["when", "what", "which", "reason"]
-    return f"<h2>Corrections and withdrawals</h2>\n{_table(head, rows)}"
+    return f"<h2>Corrections and withdrawals</h2>\n{table(head, rows)}"
 
 
 def _log(study: Study, state: State) -> str:
@@ -363,7 +352,7 @@ def _log(study: Study, state: State) -> str:
     }
     rows.append(["versions at registration", created])
     rows.append(["versions of this report", ", ".join(f"{k} {v}" for k, v in current.items())])
-    return f"<h2>The log, and versions</h2>\n<p>{text}</p>\n{_table(None, rows)}"
+    return f"<h2>The log, and versions</h2>\n<p>{text}</p>\n{table(None, rows)}"
 
 
 def _features(problem: Problem) -> str:
@@ -380,40 +369,8 @@ def _features(problem: Problem) -> str:
             [name, *(f"{value:.6g}" for value in row)]
             for name, row in zip(names, array, strict=True)
         ]
-        text += f"<h2>{title}</h2>\n{_table([kind, *problem.feature_names], rows, right=1)}"
+        text += f"<h2>{title}</h2>\n{table([kind, *problem.feature_names], rows, right=1)}"
     return text
-
-
-def _table(
-    head: Sequence[str] | None, rows: Iterable[Sequence[Any]], right: int | None = None
-) -> str:
-    """Write a table; the columns from ``right`` on hold numbers."""
-
-    def line(cells: Sequence[Any], tag: str) -> str:
-        text = ""
-        for place, cell in enumerate(cells):
-            number = ' class="n"' if right is not None and place >= right else ""
-            text += f"<{tag}{number}>{escape(str(cell))}</{tag}>"
-        return f"<tr>{text}</tr>\n"
-
-    body = "".join(line(row, "td") for row in rows)
-    top = "" if head is None else f"<thead>{line(head, 'th')}</thead>\n"
-    return f'<div class="wide"><table>{top}<tbody>{body}</tbody></table></div>\n'
-
-
-def _figure(figure: Any, caption: str) -> str:
-    return f"<figure>{_svg(figure)}<figcaption>{escape(caption)}</figcaption></figure>\n"
-
-
-def _svg(figure: Figure) -> str:
-    """Return a figure as an SVG element that is the same each time."""
-    from matplotlib import rc_context
-
-    text = io.StringIO()
-    with rc_context({"svg.hashsalt": "psips"}):
-        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    drawn = text.getvalue()
-    return drawn[drawn.index("<svg") :]
 
 
 def _estimate(mean: float, se: float, none: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from psips.errors import InputError
+from psips.errors import InputError, quote
 
 Key = npt.NDArray[np.uint64]  # (2,)
 Seed = int | np.random.SeedSequence | np.random.Generator | None
@@ -25,7 +25,7 @@ def generator(rng: Seed) -> np.random.Generator:
     except (TypeError, ValueError):
         raise InputError(
             "rng must be None, a whole number of at least 0, a numpy SeedSequence or a numpy "
-            f"Generator, got {rng!r}"
+            f"Generator, got {quote(rng)}"
         ) from None
 
 

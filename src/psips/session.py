@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from psips.compiling import watch
 from psips.engine import Engine
-from psips.errors import InputError, check_keys
+from psips.errors import InputError, check_keys, quote
 from psips.instances import Results
 from psips.kernels.model import Floats
 from psips.measurements import is_frame, read_results, read_values
@@ -17,6 +19,11 @@ from psips.problem import Problem
 from psips.rules import Rules
 from psips.seeds import Seed, draw_key
 from psips.status import Status, status_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+watch()  # kernels are compiled when they are first called
 
 FORMAT = 4  # of snapshots
 _ABSENT = object()
@@ -66,7 +73,7 @@ class Session:
         **choices: Any,
     ) -> None:
         if not isinstance(problem, Problem):
-            raise InputError(f"a session needs a Problem, got {problem!r}")
+            raise InputError(f"a session needs a Problem, got {quote(problem)}")
         self.problem = problem
         self.rules = read_rules(rules, choices)
         weights = None if target is None else _read_target(problem, target)
@@ -93,8 +100,7 @@ class Session:
         """
         if n is None:
             return self.problem.arms[self.engine.choose()]
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-            raise InputError(f"the number of arms to ask for must be at least 1, got {n!r}")
+        _check_count("the number of arms to ask for", n)
         return [self.problem.arms[self.engine.choose()] for _ in range(n)]
 
     def tell(self, arm: Any, values: Any = _ABSENT) -> None:
@@ -116,7 +122,9 @@ class Session:
                 raise InputError("a table of results has its values in it: give nothing else")
             arms, rows = read_results(self.problem, arm)
         elif values is _ABSENT:
-            raise InputError(f"tell needs an arm and its values, or a DataFrame; got {arm!r}")
+            raise InputError(
+                f"tell needs an arm and its values, or a DataFrame; got {quote(arm)}"
+            )
         else:
             index = self.problem.arm_index(arm)
             arms, rows = np.array([index]), read_values(self.problem, values)[None, :]
@@ -126,6 +134,40 @@ class Session:
             self.engine.learn(index, x)
             self._told.append((index, x))
         self.engine.judge()
+
+    def cancel(self, arm: object, n: int = 1) -> None:
+        """Take back asks that will have no result: they no longer count as pending.
+
+        Parameters
+        ----------
+        arm : str
+            What was asked for and will not be told.
+        n : int
+            How many times.
+
+        Examples
+        --------
+        >>> problem = Problem(objectives=["yield"], covariance=[1], arms=["A", "B"])
+        >>> session = Session(problem, rng=1)
+        >>> session.cancel(session.ask())
+        >>> session.pending
+        {'A': 0, 'B': 0}
+        """
+        index = self.problem.arm_index(arm)
+        _check_count("the number of asks to take back", n)
+        open_asks = int(self.engine.learner.pending[index])
+        if n > open_asks:
+            raise InputError(
+                f"arm {quote(str(arm))} has {open_asks} asks without a result, so {n} cannot "
+                "be taken back"
+            )
+        self.engine.learner.pending[index] -= n
+
+    @property
+    def pending(self) -> dict[str, int]:
+        """Number of asks of each arm that were neither told nor taken back."""
+        counts = self.engine.learner.pending.tolist()
+        return {arm: int(n) for arm, n in zip(self.problem.arms, counts, strict=True)}
 
     @property
     def stopped(self) -> bool:
@@ -163,6 +205,19 @@ class Session:
         arms = np.array([arm for arm, _ in self._told], np.int64)
         rows = np.array([x for _, x in self._told]).reshape(-1, self.problem.d)
         return Results(arms, self.problem.outward(rows))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the results in their order as a DataFrame: arm, and a column per objective.
+
+        Like `told`, since the session began or was restored.
+        """
+        import pandas as pd
+
+        arms, values = self.told
+        numbers = pd.RangeIndex(1, len(arms) + 1, name="result")
+        frame = pd.DataFrame(values, columns=list(self.problem.objectives), index=numbers)
+        frame.insert(0, "arm", [self.problem.arms[arm] for arm in arms])
+        return frame
 
     def status(self) -> Status:
         """Return what is known now: estimates, candidate set and distance to stopping."""
@@ -226,12 +281,21 @@ def read_rules(rules: Rules | None, choices: Mapping[str, Any]) -> Rules:
     """
     if rules is None:
         check_keys("rule", choices, [field.name for field in fields(Rules)])
+        for name in ("delta", "alpha", "kappa", "eta"):
+            value = choices.get(name)
+            if isinstance(value, bool) or (isinstance(value, int) and value > sys.maxsize):
+                raise InputError(f"{name} must be a number, got {quote(value)}")
         return Rules(**choices)
     if not isinstance(rules, Rules):
-        raise InputError(f"rules must be a Rules object, got {rules!r}")
+        raise InputError(f"rules must be a Rules object, got {quote(rules)}")
     if choices:
         raise InputError(f"give either rules or {next(iter(choices))!r}, not both")
     return rules
+
+
+def _check_count(what: str, n: Any) -> None:
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise InputError(f"{what} must be a whole number of at least 1, got {quote(n)}")
 
 
 def _read_target(problem: Problem, given: Any) -> Floats:
@@ -243,7 +307,7 @@ def _read_target(problem: Problem, given: Any) -> Floats:
     try:
         weights = np.array(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"the target must be one weight per arm, got {given!r}") from None
+        raise InputError(f"the target must be one weight per arm, got {quote(given)}") from None
     if weights.shape != (problem.K,):
         raise InputError(
             f"the target must have one weight per arm, {problem.K} in all, got {weights.shape}"

@@ -67,6 +67,8 @@ class Status:
         one); accurate when it is tiny.
     fit : Fit or None
         With features: whether the linear model fits the results, see `psips.lack_of_fit`.
+    closed : bool
+        Whether nothing more can be recorded; of studies.
     """
 
     results: int
@@ -77,27 +79,25 @@ class Status:
     evidence: dict[str, float | None]
     probability_of_change: float
     fit: Fit | None = None
+    closed: bool = False
 
     def __str__(self) -> str:
-        found = ", ".join(self.candidate_set) or "none yet"
-        if self.stopped:
-            caveat = "" if self.fit is None else self.fit.caveat
-            head = f"stopped after {self.results} results\nPareto set: {found}{caveat}"
-        else:
-            fraction = self.evidence["fraction"] or 0.0
-            head = (
-                f"open after {self.results} results, {fraction:.0%} of the way to the stop\n"
-                f"candidate set: {found}"
-            )
-        if self.fit is not None:
-            head += f"\n{self.fit}"
-        table = self.arms.to_string(max_rows=30, float_format=lambda x: f"{x:.4g}")
-        shown = self.answers[["probability", "verdict", "reason"]]
-        verdicts = shown.to_string(max_rows=30, float_format=lambda x: f"{x:.4g}")
-        return f"{head}\n\n{table}\n\n{verdicts}"
+        from psips.status_text import in_words
+
+        return in_words(
+            self.arms,
+            self.answers,
+            stopped=self.stopped,
+            closed=self.closed,
+            results=self.results,
+            candidate_set=self.candidate_set,
+            fraction=self.evidence["fraction"] or 0.0,
+            caveat="" if self.fit is None else self.fit.caveat,
+            fit="" if self.fit is None else str(self.fit),
+        )
 
     def __repr__(self) -> str:
-        state = "stopped" if self.stopped else "open"
+        state = "stopped" if self.stopped else "closed" if self.closed else "open"
         return f"Status({state}, {self.results} results, candidate set {self.candidate_set})"
 
 
@@ -165,6 +165,14 @@ def _estimates(problem: Problem, engine: Engine, features: Floats) -> dict[str, 
         columns[f"{objective} estimate"] = means[:, c]
         columns[f"{objective} se"] = np.sqrt(widths * variances[c])
     return columns
+
+
+def progress_of(problem: Problem, engine: Engine) -> float:
+    """Return how far a run has come: 0 at the start, 1 at the stop; noisy in between."""
+    settled = 0
+    if engine.options.stopping == BY_CERTIFICATES:
+        settled = sum(one.verdict != "open" for one in verdicts_of(problem, engine))
+    return _evidence(engine, settled)["fraction"] or 0.0
 
 
 def _evidence(engine: Engine, settled: int) -> dict[str, float | None]:

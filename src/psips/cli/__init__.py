@@ -17,6 +17,7 @@ from psips.cli.instances import instances
 from psips.cli.plan import plan
 from psips.cli.report import report
 from psips.cli.reproduce import reproduce, results
+from psips.cli.screen import HELP, examples
 from psips.cli.simulate import simulate
 from psips.cli.study import study
 from psips.errors import InputError
@@ -24,20 +25,49 @@ from psips.errors import InputError
 app = typer.Typer(
     name="psips",
     help="Which options are Pareto-optimal? Adaptive measurement with a stated confidence.",
+    epilog=examples("psips demo", "psips plan design.toml", "psips study create design.toml"),
     no_args_is_help=True,
-    add_completion=False,
+    context_settings=HELP,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # [guess] and [default: 0.1] are text, not markup
 )
-app.command()(demo)
-app.command(context_settings=CONTEXT)(simulate)
-app.command()(instances)
-app.command(context_settings=CONTEXT)(complexity)
-app.command()(bench)
-app.command()(calibrate)
-app.command()(plan)
-app.command()(report)
-app.command()(reproduce)
-app.command()(results)
+app.command(epilog=examples("psips demo", "psips demo --seed 3"))(demo)
+app.command(
+    context_settings=CONTEXT,
+    epilog=examples(
+        "psips simulate cov-boost --delta 0.1 --runs 500",
+        "psips simulate correlated --rho -0.9 --json",
+        "psips simulate trial.toml --dask tcp://scheduler:8786",
+    ),
+)(simulate)
+app.command(epilog=examples("psips instances", "psips instances --json"))(instances)
+app.command(
+    context_settings=CONTEXT,
+    epilog=examples("psips complexity cov-boost", "psips complexity trial.toml"),
+)(complexity)
+app.command(epilog=examples("psips bench --out bench"))(bench)
+app.command(
+    epilog=examples(
+        "psips calibrate --runs 100 --rule bayes",
+        "psips calibrate --out c.csv --jobs -1",
+    )
+)(calibrate)
+app.command(
+    epilog=examples(
+        "psips plan design.toml",
+        "psips plan design.toml --delta 0.05 --delta 0.01 --plot plan.png",
+    )
+)(plan)
+app.command(
+    epilog=examples(
+        "psips report trial --out report.html",
+        "psips report trial --store sqlite:///lab.db",
+    )
+)(report)
+app.command(
+    epilog=examples("psips reproduce --list", "psips reproduce --runs 30 --out reproduced")
+)(reproduce)
+app.command(epilog=examples("psips results reproduced --out results.md"))(results)
 app.add_typer(study, name="study")
 
 
@@ -47,7 +77,7 @@ def _print_version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(epilog=app.info.epilog)
 def options(
     version: Annotated[
         bool,
@@ -62,7 +92,7 @@ def options(
 def main() -> None:
     """Run the command line; what the user got wrong ends it with one sentence and code 2."""
     try:
-        app()
+        app(prog_name="psips")
     except InputError as error:
         print(f"psips: {error}", file=sys.stderr)
         sys.exit(2)

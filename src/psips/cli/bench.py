@@ -20,13 +20,15 @@ def bench(
     ),
 ) -> None:
     """Time literal against first-hit draws, and the growth with K, d, |Z| and 1/delta."""
-    from psips.errors import InputError
+    from psips.errors import InputError, quote
 
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"--out {str(out)!r} cannot be a folder: {error.strerror}") from None
-    with progress_line("loading (the first time, compiling takes about a minute)") as line:
+        raise InputError(
+            f"--out {quote(str(out))} cannot be a folder: {error.strerror}"
+        ) from None
+    with progress_line("loading") as line:
         import pandas as pd
 
         from psips.simulation.bench import plot, run_bench

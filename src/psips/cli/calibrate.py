@@ -21,6 +21,9 @@ def calibrate(
         int, typer.Option(help="Of each rule, delta and family; expensive ones get a share.")
     ] = 300,
     jobs: Annotated[int, typer.Option(help="Runs at a time; -1 for all cores.")] = 1,
+    dask: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler to compute on.")
+    ] = None,
     out: Annotated[
         Path, typer.Option(help="CSV file, added to if it exists; a .md beside it has tables.")
     ] = Path("calibration.csv"),
@@ -78,28 +81,30 @@ def calibrate(
             raise unknown("rule", name, list(rules))
     if adversarial:
         chosen = [rules[name] for name in rule or [DEFAULT]]
-        _search(chosen, delta or [0.1], tries, seed, runs, max_samples, jobs, add)
+        _search(chosen, delta or [0.1], tries, seed, runs, max_samples, jobs, dask, add)
     else:
         chosen = [rules[name] for name in rule or rules]
         names = _families(family, group)
-        _measure(out, chosen, delta, names, runs, max_samples, jobs, again)
+        _measure(out, chosen, delta, names, runs, max_samples, jobs, dask, again)
 
 
 def _check_out(out: Path) -> None:
-    from psips.errors import InputError
+    from psips.errors import InputError, quote
 
     page = out.with_suffix(".md")
     if out.suffix != ".csv":
         raise InputError(
-            f"--out {str(out)!r}: expected a name ending in .csv, beside which the tables are "
-            f"written as .md; choose such a name"
+            f"--out {quote(str(out))}: expected a name ending in .csv, beside which the tables "
+            f"are written as .md; choose such a name"
         )
     if not out.parent.is_dir():
-        raise InputError(f"--out {str(out)!r}: there is no folder {str(out.parent)!r}")
+        raise InputError(
+            f"--out {quote(str(out))}: there is no folder {quote(str(out.parent))}"
+        )
     if page.exists() and not out.exists():
         raise InputError(
-            f"--out {str(out)!r}: {str(page)!r} would be overwritten, and there is no "
-            f"calibration beside it that it could belong to; name another file"
+            f"--out {quote(str(out))}: {quote(str(page))} would be overwritten, and there is "
+            f"no calibration beside it that it could belong to; name another file"
         )
 
 
@@ -130,16 +135,18 @@ def _measure(
     runs: int,
     cap: int | None,
     jobs: int,
+    dask: str | None,
     again: bool,
 ) -> None:
     from psips.errors import InputError
     from psips.simulation.calibration import DELTAS, judge, measure, together
     from psips.simulation.calibration_file import kept, merged, read, write
+    from psips.simulation.cluster import on_dask
 
     rows = read(out) if out.exists() else []
     asked = product([one.name for one in rules], delta or DELTAS, names)
     known = set() if again else set(asked) & set(kept(rows, runs, cap))
-    with progress_line("loading (the first time, compiling takes about two minutes)") as line:
+    with on_dask(dask), progress_line("loading") as line:
         for row in measure(
             runs=runs,
             jobs=jobs,
@@ -210,13 +217,15 @@ def _search(
     runs: int,
     cap: int | None,
     jobs: int,
+    dask: str | None,
     add: bool,
 ) -> None:
     from psips.simulation.adversarial import LIMIT, search
+    from psips.simulation.cluster import on_dask
     from psips.simulation.found import add_found, found_path
 
     found: list[Breach] = []
-    with progress_line("loading (the first time, compiling takes about two minutes)") as line:
+    with on_dask(dask), progress_line("loading") as line:
         for rule, delta in product(rules, deltas):
             found += search(
                 rule,

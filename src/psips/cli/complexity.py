@@ -45,7 +45,7 @@ def complexity(
     if delta is None and name not in BUILDERS:
         delta = read_problem_file(name).delta
     delta = 0.1 if delta is None else delta
-    with progress_line("computing (the first time, compiling takes about 15 s)"):
+    with progress_line("computing"):
         from psips.geometry import complexity as compute
 
         found = compute(made.problem, made.theta, tolerance=tolerance)

@@ -28,7 +28,7 @@ def demo(
     made = instance("cov-boost")
     rules = Rules(delta=delta)
     begin = perf_counter()
-    with progress_line("loading (the first time, compiling takes about a minute)") as line:
+    with progress_line("loading") as line:
         from psips.environments import environment_of
         from psips.seeds import draw_key, generator
         from psips.session import Session

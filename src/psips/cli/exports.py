@@ -13,15 +13,18 @@ COLUMNS = ("number", "told", "ticket", "arm")
 
 
 def as_csv(study: Study) -> str:
-    """Write the results, one line each; numbers keep every digit."""
+    """Write the results, one line each; numbers keep every digit, kept columns come last."""
     state = study.state
+    results = state.ledger.results
+    kept = list(dict.fromkeys(name for result in results for name in result.kept or ()))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*COLUMNS, *state.problem.objectives, "corrected", "withdrawn"])
-    for result in state.ledger.results:
+    writer.writerow([*COLUMNS, *state.problem.objectives, "corrected", "withdrawn", *kept])
+    for result in results:
         plain = [result.number, result.told, result.ticket or "", result.arm]
         flags = [result.corrected, "yes" if result.withdrawn else ""]
-        writer.writerow([*plain, *map(repr, result.values), *flags])
+        others = [(result.kept or {}).get(name, "") for name in kept]
+        writer.writerow([*plain, *map(repr, result.values), *flags, *others])
     return text.getvalue()
 
 

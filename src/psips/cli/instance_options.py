@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
 
 # For `app.command`: what the command itself does not know is left to the instance.
 CONTEXT = {"ignore_unknown_options": True, "allow_extra_args": True}
+WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 RENAMED = {"seed": "instance-seed"}  # --seed is that of the runs
 
 
@@ -52,12 +54,13 @@ def read_instance(context: typer.Context, first: str) -> Asked:
     first : str
         What the command took for the instance; an option, if options came before it.
     """
-    from psips.errors import InputError, unknown
+    from psips.cli.screen import check_sizes
+    from psips.errors import InputError, quote, unknown
     from psips.instances import BUILDERS, instances
 
     names, options = _split([first, *context.args])
     if len(names) != 1:
-        got = " and ".join(repr(name) for name in names) or "none"
+        got = " and ".join(map(quote, names)) or "none"
         raise InputError(f"expected one instance, got {got}: name one, then its options")
     name = names[0]
     every = {entry.name: entry.params for entry in instances()}
@@ -67,18 +70,20 @@ def read_instance(context: typer.Context, first: str) -> Asked:
     for option, text in options:
         if option not in by_flag or (own and by_flag[option] not in own):
             known = [flag(key) for key in own] + _flags_of(context)
-            raise unknown(f"option of {name!r}", option, known)
+            raise unknown(f"option of {quote(name)}", option, known)
         key = by_flag[option]
         if name in BUILDERS and own:
             params[key] = _value(option, text, own[key])
         else:
             params[key] = text  # which is refused: it has no parameters
+    if own:
+        check_sizes(params.get("K"), params.get("d"))
     return Asked(name, params)
 
 
 def _split(tokens: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
     """Return the words, and the options with their values."""
-    from psips.errors import InputError
+    from psips.errors import InputError, quote
 
     words, options = [], []
     rest = iter(tokens)
@@ -90,7 +95,7 @@ def _split(tokens: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
         if not found:
             following = next(rest, None)
             if following is None or following.startswith("--"):
-                raise InputError(f"option {option!r} needs a value")
+                raise InputError(f"option {quote(option)} needs a value")
             value = following
         options.append((option, value))
     return words, options
@@ -102,14 +107,13 @@ def _flags_of(context: typer.Context) -> list[str]:
 
 def _value(option: str, text: str, default: Any) -> Any:
     """Read a value of the kind that the parameter has by default."""
-    from psips.errors import InputError
+    from psips.errors import InputError, quote
+    from psips.quantities import parse_number
 
     if isinstance(default, str):
         return text
-    kind, expected = (
-        (int, "a whole number") if isinstance(default, int) else (float, "a number")
-    )
-    try:
-        return kind(text)
-    except ValueError:
-        raise InputError(f"{option}: expected {expected}, got {text!r}") from None
+    if not isinstance(default, int):
+        return parse_number(option, text)
+    if not WHOLE.fullmatch(text):
+        raise InputError(f"{option} must be a whole number, got {quote(text)}")
+    return int(text)

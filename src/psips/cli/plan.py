@@ -31,33 +31,39 @@ def plan(
         int, typer.Option(help="Samples at which a simulated experiment is given up.")
     ] = 100_000,
     jobs: Annotated[int, typer.Option(help="Runs at a time; -1 for all cores.")] = 1,
+    dask: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler to compute on.")
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Draw it: a file .png, .svg or .pdf.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Say how many samples to expect, of which arms, and which near-ties cost most."""
-    from psips.errors import InputError, unknown
+    from psips.errors import InputError, quote, unknown
     from psips.problem_file import read_problem_file
 
     design = read_problem_file(file)
     if plot is not None:
         if not plot.parent.is_dir():
-            raise InputError(f"--plot {str(plot)!r}: there is no folder {str(plot.parent)!r}")
+            raise InputError(
+                f"--plot {quote(str(plot))}: there is no folder {quote(str(plot.parent))}"
+            )
         kinds = (".png", ".svg", ".pdf")
         if plot.suffix not in kinds:
             raise unknown("kind of plot", plot.suffix, kinds)
     for one in delta or ():
         if not 0 < one < 1:
             raise InputError(f"--delta must lie strictly between 0 and 1, got {one:g}")
-    with progress_line("loading (the first time, compiling takes about a minute)"):
+    with progress_line("loading"):
         from psips import planning
+        from psips.simulation.cluster import on_dask
 
         chosen = planning.rules_of(design)
         deltas = planning.DELTAS if delta is None else tuple(dict.fromkeys(delta))
         planning.Expectation(design)  # complains about a missing guess
     total = runs * len({chosen.delta, *deltas})
-    with progress_bar("simulating", total) as line:
+    with on_dask(dask), progress_bar("simulating", total) as line:
         found = planning.plan(
             design,
             deltas=deltas,
@@ -162,7 +168,7 @@ def _forecasts(found: Plan) -> None:
             number(q) if math.isfinite(q) else f">{number(found.cap)}" for q in one.quantiles
         ]
         table.add_row(
-            f"{one.delta:g}",
+            f"{one.delta:g}{'*' if one.delta == found.delta else ' '}",
             number(one.lower_bound),
             *(cells[0], cells[2], cells[4]),
             f"{one.errors} of {one.stopped}",
@@ -173,7 +179,7 @@ def _forecasts(found: Plan) -> None:
     console.print(table)
     console.print(
         "at least: lower bound T* kl(delta, 1 - delta) of the mean, at the guess's centre; "
-        "5%, median, 95%: samples that so many of the simulated runs need; the first line is "
-        "the delta of the file",
+        "5%, median, 95%: samples that so many of the simulated runs need; * the delta of the "
+        "file, for which the samples of each arm are below",
         style="dim",
     )

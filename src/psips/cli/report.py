@@ -19,7 +19,7 @@ def report(
     """Write a report of a study: design, data, front, verdicts, course and checks."""
     from psips.errors import InputError
 
-    with progress_line("writing the report (the first time, compiling takes about a minute)"):
+    with progress_line("writing the report"):
         from psips.report import report as write
         from psips.store import open_store
         from psips.study import Study

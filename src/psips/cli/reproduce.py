@@ -27,16 +27,10 @@ def reproduce(
 
     Each run is saved as it ends: an interrupted command, given again, goes on where it was.
     """
-    from psips.errors import InputError
-
     if listed:
         _list()
         return
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"--out {str(out)!r} cannot be a folder: {error.strerror}") from None
-    with progress_line("loading (the first time, compiling takes some minutes)"):
+    with progress_line("loading"):
         from psips.experiments.reproduce import Reproduction
 
         work = Reproduction(figures or [], out, runs=runs, seed=seed)

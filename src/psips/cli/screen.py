@@ -9,7 +9,23 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from rich.console import Console
 
+HELP = {"help_option_names": ["-h", "--help"]}
 PIPE_WIDTH = 120  # columns of a table that no terminal limits
+
+
+def examples(*commands: str) -> str:
+    """Return the end of a help page: commands to try, each on a line of its own."""
+    return "\n".join(["\b", "Examples:", *(f"  {command}" for command in commands)])
+
+
+def check_sizes(k: int | None, d: int | None) -> None:
+    """Refuse random instances that no memory holds."""
+    from psips.checks import MOST, MOST_OBJECTIVES
+    from psips.errors import InputError, quote
+
+    for option, given, most in (("--k", k, MOST), ("--d", d, MOST_OBJECTIVES)):
+        if given is not None and given > most:
+            raise InputError(f"{option} must be at most {most:,}, got {quote(given)}")
 
 
 class Line(Protocol):

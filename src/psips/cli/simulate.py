@@ -59,6 +59,9 @@ def simulate(
         int, typer.Option(help="Cap of a run; one that reaches it has not stopped.")
     ] = 10**6,
     jobs: Annotated[int, typer.Option(help="Runs at a time; -1 for all cores.")] = 1,
+    dask: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler to compute on.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Simulate an instance: how many samples it takes and how often the answer is wrong.
@@ -78,7 +81,7 @@ def simulate(
         "kappa": kappa,
     }
     name, params = read_instance(context, instance)
-    summary = _run(name, params, _given(rules), seed, runs, max_samples, jobs)
+    summary = _run(name, params, _given(rules), seed, runs, max_samples, jobs, dask)
     if as_json:
         typer.echo(json.dumps(summary.to_dict(), indent=2))
     else:
@@ -93,6 +96,7 @@ def _run(
     runs: int,
     max_samples: int,
     jobs: int,
+    dask: str | None,
 ) -> Summary:
     from psips.errors import InputError
     from psips.instances import BUILDERS, load
@@ -108,12 +112,13 @@ def _run(
         rules = {**given, **file.rules, **rules}
         seed = file.seed if seed is None else seed
     chosen = Rules(**rules)
-    with progress_line("loading (the first time, compiling takes about a minute)"):
+    with progress_line("loading"):
         from psips.simulation import simulate_many
+        from psips.simulation.cluster import on_dask
 
         simulate_many(made, runs=1, max_results=2, rules=chosen, verdicts=True)
     errors = 0
-    with progress_bar("simulating", runs) as line:
+    with on_dask(dask), progress_bar("simulating", runs) as line:
 
         def progress(run: Run) -> None:
             nonlocal errors

@@ -6,7 +6,7 @@ Exit codes: 0 fine, 1 the log does not verify, 2 bad input, 3 the study has stop
 from __future__ import annotations
 
 import json
-import math
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,12 +14,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from psips.cli.screen import progress_line
+from psips.cli.screen import HELP, examples, progress_line
+from psips.cli.study_text import (
+    describe,
+    finite,
+    progress_of,
+    recorded,
+    rows_of,
+    values_of,
+    verdict_of,
+)
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from psips.store import Event
     from psips.study import Study, Ticket
 
 NOT_VERIFIED = 1
@@ -28,7 +34,15 @@ STOPPED = 3
 study = typer.Typer(
     help="Studies that live in a database: create, ask, tell, status, and more.",
     no_args_is_help=True,
-    epilog="Exit codes: 0 fine, 1 the log does not verify, 2 bad input, 3 stopped.",
+    epilog="Exit codes: 0 fine, 1 the log does not verify, 2 bad input, 3 stopped.\n\n"
+    + examples(
+        "psips study create design.toml",
+        "psips study ask trial -n 4",
+        "psips study tell trial --csv results.csv",
+        "psips study status trial",
+    ),
+    context_settings=HELP,
+    rich_markup_mode=None,
 )
 
 Name = Annotated[str, typer.Argument(help="The study.")]
@@ -48,9 +62,15 @@ Values = Annotated[
 Reason = Annotated[str, typer.Option(help="Why, for the log.")]
 
 DEFAULT = "sqlite:///psips.db"
+TICKETS = 10  # open tickets that are listed
 
 
-@study.command()
+@study.command(
+    epilog=examples(
+        "psips study create design.toml",
+        "psips study create design.toml --name pilot --seed 7 --store sqlite:///lab.db",
+    )
+)
 def create(
     file: Annotated[Path, typer.Argument(help="Problem file (TOML); the name is in it.")],
     name: Annotated[str | None, typer.Option(help="Instead of the name in the file.")] = None,
@@ -77,7 +97,9 @@ def create(
     _print(plain, f"{text}delta {state.rules.delta:g}, seed {state.seed}", as_json)
 
 
-@study.command()
+@study.command(
+    epilog=examples("psips study ask trial", "psips study ask trial -n 4 --expires 7 --json")
+)
 def ask(
     name: Name,
     n: Annotated[int, typer.Option("-n", help="How many tickets.")] = 1,
@@ -104,11 +126,17 @@ def ask(
             "stopped": stopped,
         }
         lines = [f"{ticket.id}\t{ticket.arm}" for ticket in tickets]
-        _print(plain, "\n".join(lines) if tickets else _verdict(opened), as_json)
+        _print(plain, "\n".join(lines) if tickets else verdict_of(opened), as_json)
         _end(stopped)
 
 
-@study.command()
+@study.command(
+    epilog=examples(
+        "psips study tell trial --ticket trial-000001 --value efficacy=1.2 --value cost=0.3",
+        "psips study tell trial --arm A --value efficacy=1.2 --value cost=0.3 --strict",
+        "psips study tell trial --csv results.csv --keep-columns patient,date",
+    )
+)
 def tell(
     name: Name,
     ticket: TicketId = None,
@@ -118,6 +146,18 @@ def tell(
         Path | None,
         typer.Option(help="File with a column ticket or arm, and one for each objective."),
     ] = None,
+    again: Annotated[
+        bool,
+        typer.Option("--again", help="The file was told before, and was measured anew."),
+    ] = False,
+    keep_columns: Annotated[
+        str,
+        typer.Option(help="Other columns of the file to record: names with commas, or all."),
+    ] = "",
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Refuse values too far from the others to be noise."),
+    ] = False,
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
@@ -128,27 +168,38 @@ def tell(
         raise InputError("give either --csv or a single result, not both")
     if csv is None and not (ticket or arm):
         raise InputError("name what was measured: --ticket, --arm or --csv")
+    if csv is None and (again or keep_columns):
+        option = "--again" if again else "--keep-columns"
+        raise InputError(f"{option} belongs to a file of results: give one with --csv")
     with _open(name, store) as opened:
-        if csv is not None:
-            from psips.study import read_csv_rows
+        from psips.study.slips import FarValueWarning
 
-            receipt = opened.tell_many(read_csv_rows(csv, opened.problem))
-        else:
-            receipt = opened.tell(_values(opened, value), ticket=ticket, arm=arm)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FarValueWarning)  # the receipt has them
+            if csv is not None:
+                kept = [column.strip() for column in keep_columns.split(",") if column.strip()]
+                receipt = opened.tell_file(csv, again=again, keep_columns=kept, strict=strict)
+            else:
+                values = values_of(opened, value)
+                receipt = opened.tell(values, ticket=ticket, arm=arm, strict=strict)
         plain = {
             "recorded": len(receipt.results),
             "known": receipt.known,
             "results": list(receipt.results),
             "stopped": receipt.stopped,
+            "warnings": list(receipt.warnings),
         }
-        text = f"recorded {len(receipt.results)}"
-        text += f", known already {receipt.known}" if receipt.known else ""
-        text += f"\n{_verdict(opened)}" if receipt.stopped else ""
-        _print(plain, text, as_json)
+        for warning in receipt.warnings:
+            typer.echo(f"psips: warning: {warning}", err=True)
+        _print(plain, f"{recorded(receipt)}; {progress_of(opened)}", as_json)
         _end(receipt.stopped)
 
 
-@study.command()
+@study.command(
+    epilog=examples(
+        "psips study correct trial --ticket trial-000001 --value cost=0.5 --reason misread"
+    )
+)
 def correct(
     name: Name,
     ticket: TicketId = None,
@@ -158,16 +209,19 @@ def correct(
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Replace the values of a result; the old ones stay in the log."""
+    """Replace values of a result, those that change; the old ones stay in the log."""
     with _open(name, store) as opened:
         receipt = opened.correct(
-            _values(opened, value), ticket=ticket, result=result, reason=reason
+            values_of(opened, value), ticket=ticket, result=result, reason=reason
         )
         plain = {"corrected": 1 - receipt.known, "stopped": receipt.stopped}
-        _print(plain, "it has these values already" if receipt.known else "corrected", as_json)
+        done = "it has these values already" if receipt.known else "corrected"
+        _print(plain, f"{done}; {progress_of(opened)}", as_json)
 
 
-@study.command()
+@study.command(
+    epilog=examples("psips study withdraw trial --result 7 --reason 'wrong patient'")
+)
 def withdraw(
     name: Name,
     ticket: TicketId = None,
@@ -179,10 +233,11 @@ def withdraw(
     """Take a result out of the count for good; it stays in the log."""
     with _open(name, store) as opened:
         opened.withdraw(ticket=ticket, result=result, reason=reason)
-        _print({"withdrawn": 1, "stopped": opened.stopped}, "withdrawn", as_json)
+        plain = {"withdrawn": 1, "stopped": opened.stopped}
+        _print(plain, f"withdrawn; {progress_of(opened)}", as_json)
 
 
-@study.command()
+@study.command(epilog=examples("psips study cancel trial trial-000002 trial-000003"))
 def cancel(
     name: Name,
     tickets: Annotated[list[str], typer.Argument(help="Tickets that will have no result.")],
@@ -196,7 +251,7 @@ def cancel(
     _print({"cancelled": tickets}, f"cancelled {', '.join(tickets)}", as_json)
 
 
-@study.command()
+@study.command(epilog=examples("psips study close trial --reason 'end of the season'"))
 def close(
     name: Name, reason: Reason = "", store: StoreUrl = DEFAULT, as_json: Json = False
 ) -> None:
@@ -206,9 +261,11 @@ def close(
     _print({"closed": True}, f"closed the study {name!r}", as_json)
 
 
-@study.command()
+@study.command(epilog=examples("psips study status trial", "psips study status trial --json"))
 def status(name: Name, store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
     """Say what is known, which tickets are open, and how far it is to the stop."""
+    from psips.status_text import cut
+
     with _open(name, store) as opened:
         known, waiting, state = opened.status(), opened.open_tickets(), opened.state
         plain = {
@@ -218,33 +275,39 @@ def status(name: Name, store: StoreUrl = DEFAULT, as_json: Json = False) -> None
             "closed": state.closed,
             "candidate_set": list(known.candidate_set),
             "pareto_set": list(known.candidate_set) if known.stopped else None,
-            "evidence": {key: _finite(value) for key, value in known.evidence.items()},
-            "probability_of_change": _finite(known.probability_of_change),
+            "evidence": {key: finite(value) for key, value in known.evidence.items()},
+            "probability_of_change": finite(known.probability_of_change),
             "lack_of_fit": None if known.fit is None else known.fit.to_dict(),
-            "arms": _rows(known.arms),
-            "answers": _rows(known.answers),
+            "arms": rows_of(known.arms),
+            "answers": rows_of(known.answers),
             "open_tickets": [ticket.to_dict() for ticket in waiting],
             "events": state.seq,
             "head": state.hash,
         }
-        shown = [f"{ticket.id} {ticket.arm} (asked {ticket.asked})" for ticket in waiting]
+        shown = [f"{t.id} {cut(t.arm)} (asked {t.asked[:16]}Z)" for t in waiting[:TICKETS]]
+        if len(waiting) > TICKETS:
+            shown.append(f"and {len(waiting) - TICKETS:,} more")
         tickets = "\n  ".join(["", *shown]) if shown else " none"
-        closed = " (closed)" if state.closed else ""
-        text = f"{opened.name}{closed}: {known}\n\nopen tickets:{tickets}\n\n"
-        _print(plain, f"{text}{state.seq} events, the last has hash {state.hash}", as_json)
+        text = f"{opened.name}: {known}\n\nopen tickets:{tickets}\n\n"
+        _print(plain, f"{text}{state.seq:,} events, the last has hash\n{state.hash}", as_json)
         _end(known.stopped)
 
 
-@study.command()
+@study.command(epilog=examples("psips study log trial"))
 def log(name: Name, store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
     """Print every event."""
     with _open(name, store) as opened:
         events = opened.events()
-    text = "\n".join(f"{e.seq:6d}  {e.at}  {e.kind:<9}  {_describe(e)}" for e in events)
+    text = "\n".join(f"{e.seq:6d}  {e.at}  {e.kind:<9}  {describe(e)}" for e in events)
     _print({"study": name, "events": [event.to_dict() for event in events]}, text, as_json)
 
 
-@study.command()
+@study.command(
+    epilog=examples(
+        "psips study export trial --out results.csv",
+        "psips study export trial --format json",
+    )
+)
 def export(
     name: Name,
     form: Annotated[str, typer.Option("--format", help="csv: the results; json: all.")] = "csv",
@@ -270,17 +333,19 @@ def export(
             raise InputError(f"cannot write {out}: {error.strerror}") from None
 
 
-@study.command("list")
+@study.command("list", epilog=examples("psips study list --store sqlite:///lab.db"))
 def list_studies(store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
-    """List the studies of a store."""
-    from psips.store import open_store
+    """List the studies of a store: state, results, and how far they have come."""
+    from psips.cli.overview import as_table, overview
 
+    with _loading():
+        from psips.store import open_store
     with open_store(store) as opened:
-        names = opened.studies()
-    _print({"studies": names}, "\n".join(names), as_json)
+        rows = overview(opened)
+    _print({"studies": rows}, as_table(rows), as_json)
 
 
-@study.command()
+@study.command(epilog=examples("psips study verify trial"))
 def verify(name: Name, store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
     """Check the hashes of the log and replay it; code 1 if something does not fit."""
     from psips.store import open_store
@@ -296,7 +361,7 @@ def verify(name: Name, store: StoreUrl = DEFAULT, as_json: Json = False) -> None
 
 
 def _loading() -> Any:
-    return progress_line("loading (the first time, compiling takes about a minute)")
+    return progress_line("loading")
 
 
 @contextmanager
@@ -306,55 +371,6 @@ def _open(name: str, store: str) -> Iterator[Study]:
         from psips.study import Study
     with open_store(store) as opened:
         yield Study.open(name, opened)
-
-
-def _values(opened: Study, given: list[str] | None) -> dict[str, float]:
-    """Read ``objective=number`` as often as it was given."""
-    from psips.errors import InputError
-
-    values: dict[str, float] = {}
-    for text in given or []:
-        objective, equals, number = text.rpartition("=")
-        try:
-            values_number = float(number if "_" not in number else "")
-        except ValueError:
-            equals = ""
-        if not equals or not objective:
-            raise InputError(f"--value must be objective=number, got {text!r}")
-        if objective in values:
-            raise InputError(f"objective {objective!r} has several values: give one")
-        values[objective] = values_number
-    if not values:
-        objectives = " ".join(f"--value {o}=..." for o in opened.problem.objectives)
-        raise InputError(f"the result has no values: add {objectives}")
-    return values
-
-
-def _rows(table: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """Return a table as plain data by row; None for what is not known."""
-    return {
-        str(name): {str(key): _finite(cell) for key, cell in row.items()}
-        for name, row in table.to_dict(orient="index").items()
-    }
-
-
-def _finite(cell: Any) -> Any:
-    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
-
-
-def _verdict(opened: Study) -> str:
-    from psips.lack_of_fit import fit_of
-
-    fit = fit_of(opened.problem, opened.state.session.engine)
-    caveat = "" if fit is None else fit.caveat
-    return f"stopped; Pareto set: {', '.join(opened.candidate_set)}{caveat}"
-
-
-def _describe(event: Event) -> str:
-    """One line on an event, without what everyone knows."""
-    hidden = ("schema", "problem", "versions")
-    data = {key: value for key, value in event.payload.items() if key not in hidden}
-    return json.dumps(data, ensure_ascii=False)
 
 
 def _print(plain: dict[str, Any], text: str, as_json: bool) -> None:

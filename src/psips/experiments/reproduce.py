@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psips import __version__
-from psips.errors import InputError, unknown
+from psips.errors import InputError, quote, unknown
 from psips.experiments import stopping_times, trajectories
 from psips.experiments.figure import LABELS, Claim, Figure, Row, table
 from psips.simulation.campaign import Campaign
@@ -60,6 +60,12 @@ class Reproduction:
         self.out, self.asked, self.seed = out, runs, seed
         self.rows: dict[str, list[Row]] = {f.name: f.rows(f.runs(runs)) for f in self.figures}
         cells = [row.cell for rows in self.rows.values() for row in rows]
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"--out {quote(str(out))} cannot be a folder: {error.strerror}"
+            ) from None
         self.campaign = Campaign(cells, out / "campaign.sqlite", seed)
 
     def warm(self) -> None:

@@ -370,7 +370,7 @@ def handicaps(covariance: Floats, delta: float) -> Floats:
     found = np.ones((2, d + 1))
     for k in range(2, d + 1):
         j = np.arange(1, k + 1)
-        independent = factor(np.asarray(comb(k, j) / 2.0**k, np.float64))
+        independent = factor(np.asarray(comb(k, j), dtype=np.float64) / 2.0**k)
         extreme = factor(np.where(j >= k - 1, 0.5, 0.0))
         found[:, k] = extreme if negative else independent, math.sqrt(independent)
     return found

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from os import PathLike
 from typing import Any
 
-from psips.errors import InputError
+from psips.errors import InputError, quote
 from psips.simulation.cells import Cell, perform
 
 ATTEMPTS = 3  # a run that ends its worker this often is left out
@@ -141,7 +141,7 @@ class _File:
             self._db.execute("CREATE TABLE IF NOT EXISTS runs (key TEXT PRIMARY KEY, run TEXT)")
         except sqlite3.Error as error:
             raise InputError(
-                f"{str(path)!r} cannot be the file of a campaign: {error}"
+                f"{quote(str(path))} cannot be the file of a campaign: {error}"
             ) from None
 
     def keys(self) -> set[str]:
@@ -196,7 +196,7 @@ class _Here(Executor):
 @contextmanager
 def _workers(jobs: int | None, dask: Any, runs: int) -> Iterator[list[_Worker]]:
     """Give the workers of a campaign, and end those that were started for it."""
-    client = _client(dask) if jobs is None or dask is not None else None
+    client = client_of(dask) if jobs is None or dask is not None else None
     if client is not None:
         from distributed import KilledWorker
 
@@ -236,7 +236,7 @@ def _workers(jobs: int | None, dask: Any, runs: int) -> Iterator[list[_Worker]]:
             worker.end()
 
 
-def _client(dask: Any) -> Any:
+def client_of(dask: Any) -> Any:
     """Return the Dask client given, or at the address given, or in scope; or None."""
     if dask is None:
         if "distributed" not in sys.modules:
@@ -258,4 +258,4 @@ def _client(dask: Any) -> Any:
     try:
         return Client(dask, timeout=10)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
-        raise InputError(f"no Dask scheduler answers at {dask!r}: {error}") from None
+        raise InputError(f"no Dask scheduler answers at {quote(dask)}: {error}") from None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from psips.environments import Environment
-from psips.errors import InputError
+from psips.errors import InputError, quote
 from psips.problem import Problem
 from psips.rules import Rules
 from psips.seeds import Key, Seed, draw_key, generator
@@ -146,7 +146,7 @@ def play(
         Most results between two calls of ``watch``; the run itself does not depend on it.
     """
     if isinstance(max_results, bool) or not isinstance(max_results, int | np.integer):
-        raise InputError(f"max_results must be a whole number, got {max_results!r}")
+        raise InputError(f"max_results must be a whole number, got {quote(max_results)}")
     if max_results < 1:
         raise InputError(f"max_results must be at least 1, got {max_results}")
     _check_fit(session.problem, environment.problem)

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from psips import __version__
-from psips.environments import environment_of
-from psips.errors import InputError
+from psips.environments import Environment, environment_of
+from psips.errors import InputError, quote
 from psips.geometry import complexity
 from psips.instances import Instance
+from psips.problem import Problem
 from psips.rules import Rules
 from psips.session import read_rules
+from psips.simulation.cluster import spread
 from psips.simulation.runs import Run, simulate
+
+MOST_RUNS = 1_000_000  # of one simulation
 
 
 @dataclass(frozen=True)
@@ -156,6 +160,7 @@ def simulate_many(
         Run i uses the i-th child of ``SeedSequence(seed)``.
     jobs : int
         Runs at a time, in threads (the compiled loop leaves Python free); -1 for all cores.
+        Within `psips.simulation.cluster.on_dask` the runs are done on a cluster instead.
     max_results : int
         Cap of each run.
     target : (K,) weights, optional
@@ -167,9 +172,7 @@ def simulate_many(
     **choices
         Fields of `Rules`.
     """
-    from joblib import Parallel, delayed
-
-    _check_whole("runs", runs, 1)
+    _check_whole("runs", runs, 1, MOST_RUNS)
     _check_whole("seed", seed, 0)
     if jobs != -1:
         _check_whole("jobs", jobs, 1)
@@ -179,28 +182,19 @@ def simulate_many(
         weights = complexity(instance.problem, instance.theta).weights
         target = [weights[arm] for arm in instance.problem.arms]
 
-    def one(child: np.random.SeedSequence | int, cap: int) -> Run:
-        return simulate(
-            instance.problem,
-            environment,
-            rng=child,
-            max_results=cap,
-            target=target,
-            rules=chosen,
-            verdicts=verdicts,
-        )
-
-    def reported(child: np.random.SeedSequence) -> Run:
-        run = one(child, max_results)
-        if progress is not None:
-            progress(run)
-        return run
-
+    one = partial(
+        _simulate_once,
+        problem=instance.problem,
+        environment=environment,
+        target=target,
+        rules=chosen,
+        verdicts=verdicts,
+    )
     truth = instance.pareto_set
-    one(0, 2)  # compiles, or loads what was compiled: not part of the time measured
+    one(0, cap=2)  # compiles, or loads what was compiled: not part of the time measured
     begin = perf_counter()
     children = np.random.SeedSequence(seed).spawn(runs)
-    each = Parallel(n_jobs=jobs, backend="threading")(delayed(reported)(c) for c in children)
+    each = spread(partial(one, cap=max_results), children, jobs, progress)
     seconds = perf_counter() - begin
     settings = {
         "instance": instance.name,
@@ -214,7 +208,33 @@ def simulate_many(
     return Summary(tuple(each), truth, seconds, settings)
 
 
-def _check_whole(what: str, value: object, least: int) -> None:
+def _simulate_once(
+    child: np.random.SeedSequence | int,
+    *,
+    problem: Problem,
+    environment: Environment,
+    target: Any,
+    rules: Rules,
+    verdicts: bool,
+    cap: int,
+) -> Run:
+    """Simulate one run."""
+    return simulate(
+        problem,
+        environment,
+        rng=child,
+        max_results=cap,
+        target=target,
+        rules=rules,
+        verdicts=verdicts,
+    )
+
+
+def _check_whole(what: str, value: object, least: int, most: int | None = None) -> None:
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or value < least:  # type: ignore[operator]
-        raise InputError(f"{what} must be a whole number of at least {least}, got {value!r}")
+        raise InputError(
+            f"{what} must be a whole number of at least {least}, got {quote(value)}"
+        )
+    if most is not None and value > most:  # type: ignore[operator]
+        raise InputError(f"{what} must be at most {most:,}, got {quote(value)}")

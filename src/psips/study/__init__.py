@@ -2,7 +2,8 @@
 
 from psips.study.ledger import Result, Ticket
 from psips.study.rows import ProblemsError, read_csv_rows
-from psips.study.study import Receipt, Study
+from psips.study.study import Study
+from psips.study.telling import Receipt
 from psips.study.verification import Verification, verify_log
 
 __all__ = [

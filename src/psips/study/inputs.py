@@ -7,26 +7,49 @@ from typing import Any
 
 import numpy as np
 
-from psips.errors import InputError
+from psips.errors import InputError, quote
+from psips.names import check_name
 
 NAME_LENGTH = 100
+MOST = 10_000  # of anything that is counted out at once
 
 
 def read_name(name: str) -> str:
-    """Check the name of a study."""
-    if not name or name != name.strip() or not name.isprintable() or len(name) > NAME_LENGTH:
+    """Check the name of a new study."""
+    plain = isinstance(name, str) and name == name.strip() and name.isprintable()
+    if not plain or not 1 <= len(name) <= NAME_LENGTH:
         raise InputError(
             f"a study needs a name of 1 to {NAME_LENGTH} printable characters, without spaces "
-            f"around it, got {name!r}"
+            f"around it, got {quote(name)}"
         )
+    check_name("the study", name)
     return name
 
 
-def read_count(what: str, given: Any, least: int) -> int:
+def read_known_name(name: str) -> str:
+    """Check the name of a study that is looked for: whether it can be looked for at all."""
+    if not isinstance(name, str) or "\0" in name or not _encodable(name):
+        raise InputError(f"no study has the name {quote(name)}: a name is printable text")
+    return name
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # bytes of a command line that are no UTF-8
+        return False
+    return True
+
+
+def read_count(what: str, given: Any, least: int, most: int | None = None) -> int:
     """Check a whole number."""
     whole = isinstance(given, int | np.integer) and not isinstance(given, bool)
     if not whole or given < least:
-        raise InputError(f"{what} must be a whole number of at least {least}, got {given!r}")
+        raise InputError(
+            f"{what} must be a whole number of at least {least}, got {quote(given)}"
+        )
+    if most is not None and given > most:
+        raise InputError(f"{what} is at most {most:,}, got {quote(int(given))}")
     return int(given)
 
 
@@ -39,7 +62,7 @@ def read_wait(given: float | timedelta) -> timedelta:
     except (TypeError, ValueError, OverflowError):
         pass
     raise InputError(
-        f"tickets expire after a positive time of at most a hundred years, got {given!r}"
+        f"tickets expire after a positive time of at most a hundred years, got {quote(given)}"
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from psips.errors import InputError
+from psips.errors import InputError, quote
 
 
 @dataclass(slots=True)
@@ -67,6 +67,8 @@ class Result:
         How many times it was corrected; the log has the old values.
     withdrawn : bool
         A withdrawn result does not count.
+    kept : dict or None
+        Other columns of the file it came in, if they were to be kept.
     """
 
     number: int
@@ -76,6 +78,7 @@ class Result:
     ticket: str | None = None
     corrected: int = 0
     withdrawn: bool = False
+    kept: dict[str, str] | None = None
 
     def to_dict(self, objectives: Sequence[str]) -> dict[str, Any]:
         """Return the result as plain data, its values by objective."""
@@ -88,6 +91,7 @@ class Result:
             "values": values,
             "corrected": self.corrected,
             "withdrawn": self.withdrawn,
+            **({} if self.kept is None else {"kept": self.kept}),
         }
 
 
@@ -114,7 +118,7 @@ class Ledger:
                 return found
         count = len(self.tickets)
         which = f"{self.ticket_id(1)} to {self.ticket_id(count)}" if count else "none yet"
-        raise InputError(f"unknown ticket {name!r}; given out so far: {which}")
+        raise InputError(f"unknown ticket {quote(name)}; given out so far: {which}")
 
     def result(self, number: int) -> Result:
         """Return the result with this number; an error if there is none."""
@@ -167,7 +171,7 @@ class Ledger:
                 [t.arm, t.asked, t.expires, t.result, t.cancelled] for t in self.tickets
             ],
             "results": [
-                [r.arm, r.values, r.told, r.ticket, r.corrected, r.withdrawn]
+                [r.arm, r.values, r.told, r.ticket, r.corrected, r.withdrawn, r.kept]
                 for r in self.results
             ],
         }

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from psips.errors import InputError, listing
-from psips.measurements import ARM
+from psips.errors import InputError, listing, quote
+from psips.files import read_text, shown
+from psips.measurements import ARM, means_refused, summary_column
 from psips.problem import Problem
+from psips.quantities import as_float, parse_number, stripped
 from psips.study.ledger import Ledger
 
 TICKET = "ticket"  # the column that names the ticket
@@ -21,6 +24,7 @@ class Row(NamedTuple):
 
     where: str
     cells: Mapping[str, Any]
+    kept: Mapping[str, str] | None = None  # other columns, to be recorded with the result
 
 
 class Told(NamedTuple):
@@ -29,6 +33,8 @@ class Told(NamedTuple):
     ticket: str | None
     arm: str
     values: tuple[float, ...]
+    kept: Mapping[str, str] | None = None
+    where: str = ""
 
 
 class ProblemsError(InputError):
@@ -61,14 +67,12 @@ def read_csv_rows(path: Path | str, problem: Problem) -> list[Row]:
     problem : Problem
     """
     path = Path(path)
+    text = read_text("the results", path)
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
-            lines = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
-    except OSError as error:
-        raise InputError(f"cannot read the results {path}: {error.strerror}") from None
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path.name} is not a CSV file in UTF-8: {error}") from None
+        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+        lines = [(reader.line_num, [stripped(cell) for cell in row]) for row in reader]
+    except csv.Error as error:
+        raise InputError(f"{shown(path.name)} is not a CSV file: {error}") from None
     lines = [(number, cells) for number, cells in lines if any(cells)]
     if not lines:
         raise InputError(f"{path.name} is empty: it needs a header line and results below it")
@@ -99,6 +103,9 @@ def _check_header(name: str, header: Sequence[str], problem: Problem) -> list[st
     shown = listing(header)
     if missing:
         problems.append(f"{name} has no column {listing(missing)}; its columns: {shown}")
+    summed = summary_column(header, problem.objectives)
+    if summed is not None:
+        problems.append(f"{name}: {means_refused(summed)}")
     if TICKET not in header and ARM not in header:
         problems.append(f"{name} has no column 'ticket' or 'arm'; its columns: {shown}")
     return problems
@@ -127,7 +134,7 @@ def check_rows(problem: Problem, ledger: Ledger, rows: Iterable[Row]) -> tuple[l
                 wrong.append(str(error))
         problems += [f"{row.where}{sentence}" for sentence in wrong]
         if told is not None:
-            new.append(told)
+            new.append(told._replace(kept=row.kept, where=row.where))
     if problems:
         raise ProblemsError(problems)
     return new, known
@@ -203,14 +210,14 @@ def _text(cell: Any) -> str | None:
 
 def _number(objective: str, cell: Any) -> float:
     """Read a cell of a file or of a table."""
+    what = f"the value of {quote(objective)}"
     if cell is None or cell == "":
-        raise InputError(f"the value of {objective!r} is missing")
-    try:
-        if isinstance(cell, bool) or (isinstance(cell, str) and "_" in cell):
-            raise ValueError  # Python would read 1_5 as 15
-        value = float(cell)
-    except (TypeError, ValueError):
-        raise InputError(f"the value of {objective!r} must be a number, got {cell!r}") from None
+        raise InputError(f"{what} is missing")
+    if isinstance(cell, str):
+        return parse_number(what, cell)
+    value = as_float(cell)
+    if value is None:
+        raise InputError(f"{what} must be a number, got {quote(cell)}")
     if not math.isfinite(value):
-        raise InputError(f"the value of {objective!r} must be finite, got {cell!r}")
+        raise InputError(f"{what} must be finite, got {quote(cell)}")
     return value

@@ -42,6 +42,7 @@ class State:
         self.session = self._fresh_session()
         self.ledger = Ledger(created.study)
         self.closed = False
+        self.files: dict[str, str] = {}  # digest of each file told, and when
         self.diverged: list[str] = []  # asks that this version would have made differently
         self.seq, self.hash, self.at = created.seq, created.hash, created.at
         self.rebuilt = False  # since it was last cached
@@ -136,9 +137,12 @@ class State:
     def _told(self, event: Event, data: dict[str, Any], learn: bool) -> None:
         engine, objectives = self.session.engine, self.problem.objectives
         learned = False
+        if data.get("file"):
+            self.files[data["file"]["digest"]] = event.at
         for entry in data["results"]:
             values = [entry["values"][objective] for objective in objectives]
             result = self.ledger.tell(entry["arm"], values, event.at, entry["ticket"])
+            result.kept = entry.get("kept")
             if learn:
                 if self._counting is not None:
                     result = self._counting[result.number]
@@ -167,6 +171,7 @@ class State:
                 "session": self.session.snapshot(),
                 "ledger": self.ledger.snapshot(),
                 "closed": self.closed,
+                "files": self.files,
                 "at": self.at,
             }
             return Snapshot(self.seq, self.hash, canonical(data))
@@ -183,6 +188,7 @@ class State:
                 state.session = Session.restore(data["session"])
                 state.ledger = Ledger.restore(created.study, data["ledger"])
                 state.closed = bool(data["closed"])
+                state.files = dict(data.get("files", {}))
                 state.seq, state.hash, state.at = kept.seq, kept.hash, str(data["at"])
         except (ValueError, KeyError, TypeError, IndexError):
             return None

@@ -5,46 +5,53 @@ from __future__ import annotations
 import os
 import platform
 import secrets
-from collections.abc import Iterable, Iterator
+import warnings
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from psips.errors import InputError
-from psips.measurements import is_frame, read_values
+from psips.measurements import read_changes, read_values
 from psips.problem import Problem
 from psips.problem_file import read_problem_file
 from psips.rules import Rules
 from psips.session import Session, read_rules
 from psips.status import Status
 from psips.store import Event, Store, open_store
-from psips.study.inputs import now, read_count, read_name, read_wait, stamp
+from psips.study.deliveries import read_delivery
+from psips.study.inputs import (
+    MOST,
+    now,
+    read_count,
+    read_known_name,
+    read_name,
+    read_wait,
+    stamp,
+)
 from psips.study.journal import Clock, Entry, Journal
 from psips.study.ledger import Result, Ticket
-from psips.study.rows import Row, check_rows
+from psips.study.rows import Row
+from psips.study.slips import FarValueWarning
 from psips.study.state import (
     ASKED,
     CLOSED,
     CORRECTED,
     SCHEMA,
-    TOLD,
     VERSION,
     WITHDRAWN,
     State,
 )
+from psips.study.telling import Receipt, Telling, read_rows
 from psips.study.verification import Verification, verify_log
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 DEFAULT_STORE = "sqlite:///psips.db"
-
-
-class Receipt(NamedTuple):
-    """What became of results: the new ones, how many were known, and whether it stopped."""
-
-    results: tuple[int, ...]
-    known: int
-    stopped: bool
 
 
 class Study:
@@ -62,9 +69,9 @@ class Study:
     >>> first.id, first.arm
     ('tea-000001', 'green')
     >>> study.tell(4.5, ticket="tea-000001")
-    Receipt(results=(1,), known=0, stopped=False)
+    Receipt(results=(1,), known=0, stopped=False, warnings=())
     >>> study.tell(4.5, ticket="tea-000001")
-    Receipt(results=(), known=1, stopped=False)
+    Receipt(results=(), known=1, stopped=False, warnings=())
     """
 
     def __init__(self, journal: Journal) -> None:
@@ -136,7 +143,7 @@ class Study:
     ) -> Study:
         """Open a study that was created before, here or elsewhere."""
         with _opened(store) as found:
-            journal = Journal(name, found, clock or now)
+            journal = Journal(read_known_name(name), found, clock or now)
             journal.refresh()
         return cls(journal)
 
@@ -151,7 +158,7 @@ class Study:
         expires : seconds or timedelta, optional
             After which a ticket no longer counts as pending; a late result is still taken.
         """
-        n = read_count("the number of tickets", n, 1)
+        n = read_count("the number of tickets", n, 1, MOST)
         wait = None if expires is None else read_wait(expires)
 
         def decide(state: State, at: str) -> Entry:
@@ -166,23 +173,58 @@ class Study:
         return self._journal.record(decide, chosen=True).ledger.tickets[-n:]
 
     def tell(
-        self, values: Any, *, ticket: str | None = None, arm: str | None = None
+        self,
+        values: Any,
+        *,
+        ticket: str | None = None,
+        arm: str | None = None,
+        strict: bool = False,
     ) -> Receipt:
         """Record one result, by its ticket or, without one, by its arm.
 
         Telling a ticket the same result again records nothing; telling it another is an
-        error: see `correct`.
+        error: see `correct`. A value that is too far from the others to be noise is recorded
+        with a warning.
 
         Parameters
         ----------
         values : mapping by objective, sequence in their order, or number if there is one
         ticket, arm : str, optional
             At least one of them.
+        strict : bool
+            Whether to refuse a value that would be warned of.
         """
         row = dict(zip(self.problem.objectives, self._read(values), strict=True))
-        return self._tell([Row("", {**row, "ticket": ticket, "arm": arm})])
+        rows = [Row("", {**row, "ticket": ticket, "arm": arm})]
+        return self._tell(Telling(self.name, rows, strict))
 
-    def tell_many(self, rows: Any) -> Receipt:
+    def tell_file(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        again: bool = False,
+        keep_columns: Sequence[str] = (),
+        strict: bool = False,
+    ) -> Receipt:
+        """Record the results in a CSV file, as one event: all of them, or none.
+
+        A file that was told before, and that would be counted again, is refused.
+
+        Parameters
+        ----------
+        path : path of a CSV file
+            With a column ``ticket`` or ``arm``, and one for each objective.
+        again : bool
+            Whether a file that says the same as an earlier one has new measurements.
+        keep_columns : sequence of str
+            Other columns to record with the results; ``["all"]`` for all of them.
+        strict : bool
+            Whether to refuse values that are too far from the others to be noise.
+        """
+        delivery = read_delivery(os.fspath(path), self.problem, keep_columns)
+        return self._tell(Telling(self.name, delivery.rows, strict, delivery, again))
+
+    def tell_many(self, rows: Any, *, strict: bool = False) -> Receipt:
         """Record results together, as one event: all of them, or none if one is wrong.
 
         They are judged once, at their end.
@@ -191,36 +233,16 @@ class Study:
         ----------
         rows : DataFrame or mappings
             With a column or key ``ticket`` or ``arm``, and one for each objective.
+        strict : bool
+            Whether to refuse values that are too far from the others to be noise.
         """
-        records = rows.to_dict("records") if is_frame(rows) else list(rows)
-        return self._tell(
-            row if isinstance(row, Row) else Row(f"result {number}: ", row)
-            for number, row in enumerate(records, start=1)
-        )
+        return self._tell(Telling(self.name, read_rows(self.problem, rows), strict))
 
-    def _tell(self, rows: Iterable[Row]) -> Receipt:
-        rows = list(rows)
-        new: tuple[int, ...] = ()
-        known = 0
-
-        def decide(state: State, _: str) -> Entry | None:
-            nonlocal new, known
-            told, known = check_rows(state.problem, state.ledger, rows)
-            first = len(state.ledger.results) + 1
-            new = tuple(range(first, first + len(told)))
-            objectives = state.problem.objectives
-            results = [
-                {
-                    "ticket": result.ticket,
-                    "arm": result.arm,
-                    "values": dict(zip(objectives, result.values, strict=True)),
-                }
-                for result in told
-            ]
-            return (TOLD, {"schema": SCHEMA, "results": results}) if results else None
-
-        state = self._journal.record(decide)
-        return Receipt(new, known, state.session.stopped)
+    def _tell(self, telling: Telling) -> Receipt:
+        state = self._journal.record(telling)
+        for text in telling.slips:
+            warnings.warn(text, FarValueWarning, stacklevel=3)
+        return telling.receipt(state.session.stopped)
 
     def correct(
         self,
@@ -238,20 +260,23 @@ class Study:
         Parameters
         ----------
         values : mapping by objective, sequence in their order, or number if there is one
+            A mapping has the values that change; the others stay.
         ticket, result : str or int
             Which result: the ticket it was told for, or its number.
         reason : str
             For the log.
         """
-        cells = tuple(self._read(values))
+        changes = read_changes(self.problem, values)
 
         def decide(state: State, _: str) -> Entry | None:
             chosen = _find_result(state, ticket, result)
             if chosen.withdrawn:
                 raise InputError(f"result {chosen.number} was withdrawn: nothing to correct")
+            objectives = state.problem.objectives
+            old = zip(objectives, chosen.values, strict=True)
+            cells = tuple(changes.get(objective, value) for objective, value in old)
             if chosen.values == cells:
                 return None
-            objectives = state.problem.objectives
             return CORRECTED, {
                 "schema": SCHEMA,
                 "result": chosen.number,
@@ -356,7 +381,20 @@ class Study:
         """Return what is known now; ``pending`` counts the open tickets of an arm."""
         state = self.state
         state.set_pending(stamp(self._journal.clock()))
-        return state.session.status()
+        return replace(state.session.status(), closed=state.closed)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the results as a DataFrame, the withdrawn ones included."""
+        from psips.study.frames import results_frame
+
+        return results_frame(self.problem.objectives, self.results)
+
+    @property
+    def log(self) -> pd.DataFrame:
+        """Every event as a row of a DataFrame; `events` has them as objects."""
+        from psips.study.frames import log_frame
+
+        return log_frame(self.events())
 
     def events(self) -> list[Event]:
         """Return the whole log."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from psips.errors import InputError, unknown
 from psips.store import Event, Snapshot, Store, broken_links
+from psips.study.inputs import read_known_name
 from psips.study.state import State
 
 
@@ -26,7 +27,7 @@ def verify_log(study: str, store: Store) -> Verification:
     study : str
     store : Store
     """
-    events = store.read(study)
+    events = store.read(read_known_name(study))
     if not events:
         raise unknown("study", study, store.studies())
     kept = store.load_snapshot(study)

@@ -1,0 +1,61 @@
+"""What ``psips study list`` shows of each study."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from psips.store import Store
+
+DAMAGED = "damaged"
+
+
+def overview(store: Store) -> list[dict[str, Any]]:
+    """Return name, state, results, progress and candidate set of each study of a store."""
+    from psips.status import progress_of
+    from psips.study import Study
+
+    rows = []
+    for name in store.studies():
+        row: dict[str, Any] = {"study": name}
+        try:
+            state = Study.open(name, store).state
+        except (ValueError, KeyError, TypeError, IndexError):
+            # One log that cannot be read must not hide the others; `verify` says more.
+            rows.append({**row, "state": DAMAGED, "results": None, "progress": None})
+            continue
+        session = state.session
+        kind = "closed" if state.closed else "stopped" if session.stopped else "open"
+        progress = progress_of(session.problem, session.engine)
+        rows.append(
+            {
+                **row,
+                "state": kind,
+                "stopped": session.stopped,
+                "results": session.results,
+                "progress": 1.0 if session.stopped else progress,
+                "candidate_set": list(session.candidate_set),
+            }
+        )
+    return rows
+
+
+def as_table(rows: list[dict[str, Any]]) -> str:
+    """Return the rows as lines with a heading."""
+    if not rows:
+        return "there are no studies in this store"
+    from psips.status_text import cut
+
+    lines = [["study", "state", "results", "progress"]]
+    for row in rows:
+        if row["state"] == DAMAGED:
+            lines.append([row["study"], f"damaged: see psips study verify {row['study']}"])
+        else:
+            numbers = [f"{row['results']:,}", f"{row['progress']:.0%}"]
+            lines.append([row["study"], row["state"], *numbers])
+    left = max(len(cut(line[0], 40)) for line in lines)
+    text = []
+    for first, state, *numbers in lines:
+        cells = [cut(first, 40).ljust(left), state.ljust(7), *(n.rjust(8) for n in numbers)]
+        text.append("  ".join(cells).rstrip())
+    return "\n".join(text)

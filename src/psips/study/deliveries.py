@@ -1,0 +1,69 @@
+"""Files of results as they are delivered: what they say, and whether they came before."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from psips.errors import InputError, check_keys, quote
+from psips.measurements import ARM
+from psips.problem import Problem
+from psips.store.events import canonical
+from psips.study.rows import TICKET, Row, Told, read_csv_rows
+
+ALL = "all"  # stands for every column that is left
+
+
+class Delivery(NamedTuple):
+    """A file of results. ``digest`` is of what its cells say, however the file was saved."""
+
+    name: str
+    digest: str
+    rows: list[Row]
+
+    def payload(self) -> dict[str, str]:
+        """Return what the log keeps of the file."""
+        return {"name": self.name, "digest": self.digest}
+
+
+def read_delivery(
+    path: Path | str, problem: Problem, keep_columns: Sequence[str] = ()
+) -> Delivery:
+    """Read a file of results.
+
+    Parameters
+    ----------
+    path : path of a CSV file
+        See `psips.study.rows.read_csv_rows`.
+    problem : Problem
+    keep_columns : sequence of str
+        Columns that are neither ticket, arm nor objective and are to be recorded with the
+        results; ``["all"]`` for all of them.
+    """
+    rows = read_csv_rows(path, problem)
+    header = list(rows[0].cells)
+    digest = hashlib.sha256(
+        canonical([header, *(list(row.cells.values()) for row in rows)]).encode(
+            "utf-8", "surrogatepass"
+        )
+    ).hexdigest()
+    others = [c for c in header if c not in (TICKET, ARM, *problem.objectives)]
+    if list(keep_columns) == [ALL] and ALL not in others:
+        keep_columns = others
+    check_keys("column to keep", keep_columns, others)
+    if keep_columns:
+        rows = [row._replace(kept={c: row.cells[c] for c in keep_columns}) for row in rows]
+    return Delivery(Path(path).name, digest, rows)
+
+
+def check_repetition(delivery: Delivery, told: Sequence[Told], files: dict[str, str]) -> None:
+    """Raise if a file was told before and its results would be counted a second time."""
+    at = files.get(delivery.digest)
+    if told and at is not None:
+        raise InputError(
+            f"what {quote(delivery.name)} says was told already, on {at[:10]} at {at[11:19]} "
+            f"UTC, and {len(told)} of its results would be counted twice: if they were "
+            "measured anew, say so with --again (from Python: again=True)"
+        )

@@ -1,0 +1,98 @@
+"""Results on their way into the log: checked against what is known, then one event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from psips.errors import InputError
+from psips.measurements import is_frame, means_refused, summary_column
+from psips.problem import Problem
+from psips.study.deliveries import Delivery, check_repetition
+from psips.study.journal import Entry
+from psips.study.rows import ProblemsError, Row, check_rows
+from psips.study.slips import find_slips
+from psips.study.state import SCHEMA, TOLD, State
+
+
+class Receipt(NamedTuple):
+    """What became of results: the new ones, how many were known, and whether it stopped.
+
+    ``warnings`` has a sentence for each value that is too far from the others to be noise.
+    """
+
+    results: tuple[int, ...]
+    known: int
+    stopped: bool
+    warnings: tuple[str, ...] = ()
+
+
+def read_rows(problem: Problem, given: Any) -> Iterable[Row]:
+    """Return the rows of a DataFrame, or mappings, as results with a place of their own."""
+    if is_frame(given):
+        summed = summary_column([str(column) for column in given.columns], problem.objectives)
+        if summed is not None:
+            raise InputError(means_refused(summed))
+        given = given.to_dict("records")
+    for number, row in enumerate(given, start=1):
+        yield row if isinstance(row, Row) else Row(f"result {number}: ", row)
+
+
+class Telling:
+    """Decides on the event that records results, and notes what became of them.
+
+    Parameters
+    ----------
+    study : str
+    rows : iterable of Row
+    strict : bool
+        Whether to refuse values that are too far from the others to be noise.
+    delivery : Delivery, optional
+        The file that the rows came in.
+    again : bool
+        Whether a file that says the same as an earlier one has new measurements.
+    """
+
+    def __init__(
+        self,
+        study: str,
+        rows: Iterable[Row],
+        strict: bool = False,
+        delivery: Delivery | None = None,
+        again: bool = False,
+    ) -> None:
+        self._study, self._rows, self._strict = study, list(rows), strict
+        self._delivery, self._again = delivery, again
+        self.new: tuple[int, ...] = ()
+        self.known = 0
+        self.slips: list[str] = []
+
+    def __call__(self, state: State, _: str) -> Entry | None:
+        """Return the event; None if every result is known."""
+        told, self.known = check_rows(state.problem, state.ledger, self._rows)
+        if self._delivery is not None and not self._again:
+            check_repetition(self._delivery, told, state.files)
+        results = state.ledger.results
+        self.slips = find_slips(state.problem, self._study, results, told)
+        if self._strict and self.slips:
+            raise ProblemsError([f"{text.split(': if')[0]}: check it" for text in self.slips])
+        first = len(results) + 1
+        self.new = tuple(range(first, first + len(told)))
+        if not told:
+            return None
+        objectives = state.problem.objectives
+        entries = [
+            {
+                "ticket": result.ticket,
+                "arm": result.arm,
+                "values": dict(zip(objectives, result.values, strict=True)),
+                **({} if result.kept is None else {"kept": dict(result.kept)}),
+            }
+            for result in told
+        ]
+        file = {} if self._delivery is None else {"file": self._delivery.payload()}
+        return TOLD, {"schema": SCHEMA, "results": entries, **file}
+
+    def receipt(self, stopped: bool) -> Receipt:
+        """Return what became of the results."""
+        return Receipt(self.new, self.known, stopped, tuple(self.slips))

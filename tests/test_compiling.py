@@ -1,0 +1,81 @@
+"""Compiled code finds a place, and compiling is announced: once, and only if it happens."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from psips import compiling
+
+SMALL = """
+import numpy as np
+import psips.session
+from psips.kernels.pareto import pareto_mask
+print(pareto_mask(np.array([[1.0, 0.0], [0.0, 0.5]])).tolist())
+print(pareto_mask._cache.cache_path)
+"""
+# As if neither the installation nor the home folder could be written to.
+READ_ONLY = """
+import os, tempfile
+made, access, temporary = os.makedirs, os.access, tempfile.TemporaryFile
+def fixed(path):
+    return not os.path.abspath(path).startswith(os.environ["WRITABLE"])
+def refuse(call, path, *more, **others):
+    if fixed(path):
+        raise PermissionError(13, "Permission denied", path)
+    return call(path, *more, **others)
+os.makedirs = lambda path, *a, **k: refuse(made, path, *a, **k)
+os.access = lambda path, mode, **k: not fixed(path) and access(path, mode, **k)
+tempfile.TemporaryFile = lambda *a, dir=None, **k: refuse(lambda _: temporary(*a, dir=dir), dir)
+"""
+
+
+def run(code: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    environment = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"}
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**environment, **settings},
+    )
+
+
+def test_said_once_and_only_when_compiling(tmp_path: Path) -> None:
+    cold = run(SMALL, NUMBA_CACHE_DIR=str(tmp_path))
+    assert cold.stderr == "psips: compiling, once on this machine; it takes about a minute\n"
+    warm = run(SMALL, NUMBA_CACHE_DIR=str(tmp_path))
+    assert warm.stderr == ""
+    assert warm.stdout == cold.stdout
+
+
+def test_an_installation_that_cannot_be_written_to(tmp_path: Path) -> None:
+    settings = {"TMPDIR": str(tmp_path), "WRITABLE": str(tmp_path), "HOME": "/nowhere"}
+    cold = run(READ_ONLY + SMALL, **settings)
+    (folder,) = tmp_path.glob("psips-compiled-*")
+    assert cold.stdout.splitlines()[1].startswith(str(folder))
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert cold.stderr.count("\n") == 1
+    assert f"what is compiled is kept in {folder}" in cold.stderr
+    warm = run(READ_ONLY + SMALL, **settings)
+    assert (warm.stderr, warm.stdout) == ("", cold.stdout)
+
+
+def test_nobody_else_can_put_code_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    first = Path(compiling._temporary_folder())
+    assert Path(compiling._temporary_folder()) == first
+    first.chmod(0o777)
+    second = Path(compiling._temporary_folder())
+    assert second != first
+    assert stat.S_IMODE(second.stat().st_mode) == 0o700
+    first.rmdir()
+    first.symlink_to(second)
+    assert Path(compiling._temporary_folder()) not in (first, second)
