@@ -58,9 +58,13 @@ def promise(rules: Rules, problem: Problem) -> str:
             "of the documentation has them."
         ),
         HEURISTIC: (
-            f"Heuristic: the thresholds aim at wrong sets with probability at most {delta}, "
-            "but in simulations the rule was wrong far more often where two options nearly "
-            "tie, or where one is slightly worse than another in several objectives."
+            f"Heuristic: the thresholds aim at wrong sets with probability at most {delta}; "
+            + (
+                "in simulations the rule was wrong far more often where options nearly tie, or "
+                "where one is slightly worse than another in several objectives."
+                if rules.stopping in ("posterior", "glr")
+                else "it is not proven that they keep to it."
+            )
         ),
     }[kind_of_promise(rules)]
 
@@ -79,7 +83,7 @@ def short_promise(rules: Rules) -> str:
         BAYESIAN: f"posterior probability {level}",
         PROVEN: f"confidence {level}, proven",
         MEASURED: f"confidence {level}, measured",
-        HEURISTIC: f"aimed at confidence {level}, which is not always kept",
+        HEURISTIC: f"aimed at confidence {level}, without a promise",
     }[kind_of_promise(rules)]
 
 

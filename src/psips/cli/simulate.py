@@ -40,13 +40,16 @@ def simulate(
     stopping: Annotated[
         Text,
         typer.Option(
-            help="posterior, glr, certified, bayes, ape, elimination or never.  "
+            help="glr, posterior, certified, bayes, ape, elimination or never.  "
             "[default: the sampling rule's own]"
         ),
     ] = None,
     calibration: Annotated[
         Text,
-        typer.Option(help="measured (of glr), heuristic, sharp (of posterior), proven."),
+        typer.Option(
+            help="measured (default, of glr), heuristic (default of posterior), sharp (of "
+            "posterior) or proven."
+        ),
     ] = None,
     draws: Annotated[Text, typer.Option(help="first-hit (default) or literal.")] = None,
     tracking: Annotated[Text, typer.Option(help="c-tracking (default) or mixture.")] = None,

@@ -58,7 +58,7 @@ class Rule:
 
 
 RULES = (
-    Rule("glr", "measured", 2.0),
+    Rule("glr", "measured"),
     Rule("posterior", "heuristic"),
     Rule("posterior", "sharp", 2.0),
     Rule("posterior", "sharp", 1.0),
