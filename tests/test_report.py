@@ -15,7 +15,8 @@ import pytest
 from psips.cli import main
 from psips.parameters import Ball
 from psips.problem import Problem
-from psips.report import promise, report
+from psips.promises import promise
+from psips.report import report
 from psips.rules import Rules
 from psips.study import Study
 

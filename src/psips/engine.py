@@ -219,6 +219,22 @@ class Engine:
         """Proposals and literal draws made so far (2,)."""
         return self._draw.made[:2]
 
+    def ratio(self) -> tuple[float, float]:
+        """Evidence of the rule "glr" in full, and its threshold; the run is left as it is."""
+        from psips.kernels.ratio import weigh_ratio
+
+        aside = Engine(self.model, self.options._replace(stopping=NEVER), self.key)
+        _fill(aside.belief, self.belief._asdict())
+        found: tuple[float, float] = weigh_ratio(
+            self.model,
+            self.options.calibration,
+            aside.belief,
+            aside.front,
+            aside.cover,
+            aside._draw,
+        )
+        return found
+
     def change_probability(self, draws: int = 4096) -> tuple[float, float]:
         """Log of P(Alt(S_hat) | data) and its relative standard error."""
         from psips.kernels.estimate import change_probability

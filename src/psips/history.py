@@ -13,7 +13,7 @@ from psips.engine import Engine
 from psips.errors import InputError, quote
 from psips.kernels.belief import spans
 from psips.kernels.model import Floats, Ints
-from psips.kernels.round import EVIDENCE, LOG_BUDGET, THRESHOLD
+from psips.kernels.round import LOG_BUDGET
 from psips.problem import Problem
 from psips.rules import Rules
 from psips.seeds import Key
@@ -131,7 +131,7 @@ def evidence_over_time(history: History, most: int | None = None) -> Evidence:
 def _evidence(history: History, engine: Engine) -> tuple[float, float, float]:
     rules = history.rules
     if rules.stopping == "glr":
-        return float(engine.outcome[EVIDENCE]), float(engine.outcome[THRESHOLD]), math.nan
+        return *engine.ratio(), math.nan
     if rules.stopping == "certified":
         found = verdicts_of(history.problem, engine)
         return sum(one.verdict != "open" for one in found), history.problem.n, math.nan

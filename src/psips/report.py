@@ -17,7 +17,15 @@ from psips.fronts import front_height, used_marks
 from psips.page import STYLE, figures, legend, table
 from psips.parameters import Ball
 from psips.problem import Problem
-from psips.rules import CALIBRATION, SAMPLING, STOPPING, Rules
+from psips.promises import (
+    PROVEN,
+    evidence_caption,
+    kind_of_promise,
+    promise,
+    short_promise,
+    within,
+)
+from psips.rules import CALIBRATION, SAMPLING, STOPPING
 from psips.store import is_time
 from psips.study import Study, Verification
 from psips.study.inputs import now, stamp
@@ -53,7 +61,7 @@ def report(study: Study, clock: Callable[[], datetime] = now) -> str:
         _design(state),
         _measured(state, known, at),
         _front(study, known),
-        _verdicts(known),
+        _verdicts(state, known),
         _course(study),
         _changes(state, events),
         _log(found, state),
@@ -67,45 +75,6 @@ def report(study: Study, clock: Callable[[], datetime] = now) -> str:
     )
 
 
-def promise(rules: Rules, problem: Problem) -> str:
-    """Say what stands behind delta with these rules in this problem.
-
-    Examples
-    --------
-    >>> problem = Problem(objectives=["gain"], covariance=[1], arms=2)
-    >>> promise(Rules(stopping="certified", delta=0.05), problem)
-    'Proven: if the noise is Gaussian with the covariance registered, the set is wrong with ...
-    """
-    delta, name = f"{rules.delta:g}", rules.stopping
-    if name == "never":
-        return "None: the rule 'never' does not stop, so the study claims nothing of the set."
-    if name == "bayes":
-        return (
-            "Bayesian: at the stop, the posterior probability of another set is at most "
-            f"{delta}, by the prior registered, or a flat one. This bounds no rate of error."
-        )
-    if name == "certified" or rules.calibration == "proven":
-        return (
-            "Proven: if the noise is Gaussian with the covariance registered, the set is wrong "
-            f"with probability at most {delta}, whatever the truth is{_within(problem)}."
-        )
-    aim = f"the thresholds aim at wrong sets with probability at most {delta}"
-    if rules.calibration == "measured":
-        return (
-            f"Measured, not proven: {aim}; that they keep to it was seen in simulations only."
-        )
-    if name in ("posterior", "glr"):
-        return (
-            f"Heuristic: {aim}; in simulations they erred more often where options nearly tie."
-        )
-    return f"Heuristic: {aim}; it is not proven that they keep to it."
-
-
-def _within(problem: Problem) -> str:
-    """Say where the truth must lie for what is proven to hold."""
-    return "" if problem.parameter_set is None else " within the parameter set registered"
-
-
 def _answer(state: State, known: Status) -> str:
     found = ", ".join(f"<strong>{escape(name)}</strong>" for name in known.candidate_set)
     count = f"{known.results:,} result{'' if known.results == 1 else 's'}"
@@ -113,7 +82,8 @@ def _answer(state: State, known: Status) -> str:
     if known.stopped:
         rejected = known.fit is not None and known.fit.rejected
         caveat = "" if known.fit is None else escape(known.fit.caveat)
-        text = f"Stopped after {count}. Pareto-optimal: {found}{caveat}."
+        text = f"Stopped after {count} ({short_promise(state.rules)}). "
+        text += f"Pareto-optimal: {found}{caveat}."
         return f'<p class="answer{" warning" if rejected else ""}">{text}{closed}</p>'
     state_now = "Closed" if state.closed else "Open"
     if not found:
@@ -126,7 +96,8 @@ def _answer(state: State, known: Status) -> str:
         text = (
             f"{state_now} after {count}: <strong>nothing is claimed yet</strong>. Candidate "
             f"set, which may change: {found}. Probability of another set, given the data: "
-            f"{known.probability_of_change:.2g}; {share:.0%} of the way to the stop."
+            f"{known.probability_of_change:.2g}; {share:.0%} of the way to the stop"
+            f"{_remaining(known)}."
         )
     return f'<p class="answer warning">{text}</p>'
 
@@ -146,14 +117,19 @@ def _held(study: Study) -> str:
     )
 
 
+def _remaining(known: Status) -> str:
+    more = known.evidence.get("remaining")
+    return "" if more is None else f", about {more:,.0f} more results (an even chance)"
+
+
 def _promise(state: State) -> str:
     rules, problem = state.rules, state.problem
     return (
         "<p>An answer is Pareto-optimal if no other is at least as good in every objective and "
         f"better in one. What the stopping rule promises: {escape(promise(rules, problem))} "
-        "Verdicts (below) are proven whatever rule is used to stop: with probability at least "
+        "Proofs (below) hold whatever rule is used to stop: with probability at least "
         f"{1 - rules.delta:g} none of them is wrong at any time, whatever the truth is"
-        f"{_within(problem)}.</p>"
+        f"{within(problem)}.</p>"
     )
 
 
@@ -232,7 +208,42 @@ def _measured(state: State, known: Status, at: str) -> str:
     return (
         f"<h2>What was measured</h2>\n<p>{text}</p>\n{table(head, rows, right=1)}"
         '<p class="small">Estimates of the means ± standard errors; pending: asked for, not '
-        f"yet told.</p>{_fit(known)}"
+        f"yet told.</p>{_fit(known)}{_noise(state)}"
+    )
+
+
+def _noise(state: State) -> str:
+    """Compare the noise registered, on which every promise rests, with that of the results."""
+    counted = [result for result in state.ledger.results if not result.withdrawn]
+    groups: dict[str, list[Any]] = {}
+    for result in counted:
+        groups.setdefault(result.arm, []).append(result.values)
+    freedom = len(counted) - len(groups)
+    if freedom < 1:
+        return ""
+    from scipy.stats import chi2
+
+    problem = state.problem
+    squares = sum(
+        ((np.array(x) - np.mean(x, axis=0)) ** 2).sum(axis=0) for x in groups.values()
+    )
+    ratio = np.sqrt(squares / freedom / np.diag(problem.covariance))
+    low, high = np.sqrt(freedom / chi2.ppf([0.975, 0.025], freedom))
+    parts = [
+        f"{escape(name)} {r:.2f} ({r * low:.2f} to {r * high:.2f})"
+        for name, r in zip(problem.objectives, ratio, strict=True)
+    ]
+    off = bool(((ratio * low > 1.0) | (ratio * high < 1.0)).any())
+    warning = (
+        " An interval without 1 says that the noise is not as registered, and what is promised "
+        "does not hold then."
+        if off
+        else ""
+    )
+    return (
+        "<p>Promises rest on the covariance registered. Standard deviation of results of the "
+        f"same arm, as a multiple of the one registered (95% interval): {', '.join(parts)}."
+        f"{warning}</p>"
     )
 
 
@@ -270,8 +281,9 @@ def _front(study: Study, known: Status) -> str:
     return f"<h2>The front</h2>\n{figures(drawn, caption, legend(used_marks(known)))}"
 
 
-def _verdicts(known: Status) -> str:
-    head = ["answer", "candidate", "probability of being optimal", "verdict", "reason"]
+def _verdicts(state: State, known: Status) -> str:
+    proven = kind_of_promise(state.rules) == PROVEN
+    head = ["answer", "finding", "probability of being optimal", "proof", "reason"]
     rows = []
     for answer, row in known.answers.iterrows():
         name = f"{answer} (also {row['also']})" if row["also"] else answer
@@ -283,12 +295,23 @@ def _verdicts(known: Status) -> str:
             if 5e-4 < chance < 0.9995
             else f"{chance:.6g}"
         )
-        rows.append(
-            [name, "yes" if row["candidate"] else "", shown, row["verdict"], row["reason"]]
-        )
+        finding = "optimal" if row["candidate"] else "not optimal"
+        if not known.stopped:
+            finding = "candidate" if row["candidate"] else ""
+        proof = {"in": "optimal", "out": "not optimal", "open": "not yet"}[row["verdict"]]
+        if row["verdict"] == "open" and known.stopped and proven:
+            proof = f"{finding}, with the set"
+        rows.append([name, finding, shown, proof, row["reason"]])
+    finding = (
+        f"Finding: what the stopping rule concludes ({short_promise(state.rules)})."
+        if known.stopped
+        else "Candidates are the Pareto set of the estimates; nothing is concluded yet."
+    )
     return (
-        "<h2>Verdicts</h2>\n<p>In: proven Pareto-optimal. Out: proven not to be. Open: neither "
-        f"is proven yet.</p>\n{table(head, rows)}"
+        f"<h2>Answers</h2>\n<p>{finding} Proof: what is proven of the single answer by now, at "
+        "the same delta and whatever the rule; a finding needs none, and takes fewer results. "
+        "&ldquo;About n more&rdquo; results complete a proof with an even chance.</p>\n"
+        f"{table(head, rows)}"
     )
 
 
@@ -301,34 +324,8 @@ def _course(study: Study) -> str:
     return (
         "<h2>Over time</h2>\n"
         + figures([pulls.figure], "Results of each arm, with the results as they count now.")
-        + figures([evidence.figure], _evidence_caption(state.rules))
+        + figures([evidence.figure], evidence_caption(state.rules))
     )
-
-
-def _evidence_caption(rules: Rules) -> str:
-    if rules.stopping == "glr":
-        return (
-            "Evidence: how much less likely the data are under the likeliest other Pareto set, "
-            "as a logarithm. The rule stops when it is above the threshold."
-        )
-    if rules.stopping == "certified":
-        return "Answers proven in or out. The rule stops when all are."
-    text = (
-        "The probability, given the data at the time, that the Pareto set is another than the "
-        "candidate set. "
-    )
-    if rules.stopping == "posterior":
-        widened = "" if rules.calibration == "sharp" else ", widened for safety"
-        return text + (
-            f"The rule draws M times from the posterior{widened}, and stops when no draw has "
-            "another Pareto set: the probability must be about 1/M or less, which is itself "
-            "below delta."
-        )
-    if rules.stopping == "bayes":
-        return text + "The rule stops at delta."
-    if rules.stopping == "never":
-        return text + "The rule never stops."
-    return text + "The rule does not look at it: it stops by the confidence intervals of arms."
 
 
 def _changes(state: State, events: Sequence[Event]) -> str:

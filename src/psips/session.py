@@ -16,6 +16,7 @@ from psips.instances import Results
 from psips.kernels.model import Floats
 from psips.measurements import is_frame, read_results, read_values
 from psips.problem import Problem
+from psips.promises import short_promise
 from psips.rules import Rules
 from psips.seeds import Seed, draw_key
 from psips.status import Status, status_of
@@ -221,7 +222,9 @@ class Session:
 
     def status(self) -> Status:
         """Return what is known now: estimates, candidate set and distance to stopping."""
-        return status_of(self.problem, self.engine, self.candidate_set)
+        return status_of(
+            self.problem, self.engine, self.candidate_set, short_promise(self.rules)
+        )
 
     def snapshot(self) -> dict[str, Any]:
         """Return the whole session, random state included, as data that JSON can hold.

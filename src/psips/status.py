@@ -54,13 +54,17 @@ class Status:
         the data, and its Monte Carlo error ``probability se``; and ``also``, the other names
         of an answer that has several.
     evidence : dict
-        The stopping rule draws from the posterior until a draw disagrees with the candidate
-        set, and stops if none of the first M does. ``log_hit`` is the logarithm of the index
-        of the draw that disagreed (None if none did), ``log_budget`` that of M, and
-        ``fraction`` their ratio: 0 at the start, 1 at the stop, noisy in between. The rule
-        ``glr`` has ``evidence`` and ``threshold`` (so has ``bayes``: -log of the probability
-        of another set, and log(1 / delta)), ``certified``, ``ape`` and ``elimination`` the
-        number ``settled`` of ``answers``, each with their ``fraction``.
+        How far the stopping rule has come; ``fraction`` is 0 at the start and 1 at the stop.
+        The rule ``glr`` has ``evidence`` and ``threshold``, and ``remaining``: about how many
+        more results it takes if the estimates stay as they are, with an even chance. So has
+        ``bayes`` (-log of the probability of another set, and log(1 / delta)), without
+        ``remaining``. ``certified``, ``ape`` and ``elimination`` have the number ``settled``
+        of ``answers``. ``posterior`` draws until a draw disagrees with the candidate set, and
+        stops if none of the first M does: ``log_hit`` is the logarithm of the index of the
+        draw that disagreed (None if none did), ``log_budget`` that of M; their ratio, the
+        ``fraction``, is one noisy draw.
+    promise : str
+        What stands behind delta, in a few words; see `psips.promises`.
     probability_of_change : float
         Posterior probability that the Pareto set is another than the candidate set, by the
         problem's prior, or else a flat one (linear: that of the regularisation, if there is
@@ -78,6 +82,7 @@ class Status:
     answers: pd.DataFrame
     evidence: dict[str, float | None]
     probability_of_change: float
+    promise: str = ""
     fit: Fit | None = None
     closed: bool = False
 
@@ -92,6 +97,8 @@ class Status:
             results=self.results,
             candidate_set=self.candidate_set,
             fraction=self.evidence["fraction"] or 0.0,
+            remaining=self.evidence.get("remaining"),
+            promise=self.promise,
             caveat="" if self.fit is None else self.fit.caveat,
             fit="" if self.fit is None else str(self.fit),
         )
@@ -101,7 +108,9 @@ class Status:
         return f"Status({state}, {self.results} results, candidate set {self.candidate_set})"
 
 
-def status_of(problem: Problem, engine: Engine, candidate_set: tuple[str, ...]) -> Status:
+def status_of(
+    problem: Problem, engine: Engine, candidate_set: tuple[str, ...], promise: str
+) -> Status:
     """Read the state of a run."""
     import pandas as pd
 
@@ -128,6 +137,7 @@ def status_of(problem: Problem, engine: Engine, candidate_set: tuple[str, ...]) 
         answers=pd.DataFrame(answers, index=pd.Index(problem.answers, name="answer")),
         evidence=_evidence(engine, sum(one.verdict != "open" for one in found)),
         probability_of_change=change,
+        promise=promise,
         fit=fit_of(problem, engine),
     )
 
@@ -178,7 +188,9 @@ def progress_of(problem: Problem, engine: Engine) -> float:
 def _evidence(engine: Engine, settled: int) -> dict[str, float | None]:
     """Return how far the stopping rule in use has come."""
     outcome, rule = engine.outcome, engine.options.stopping
-    if rule in (BY_GLR, BY_BAYES):
+    if rule == BY_GLR:
+        return _of_ratio(engine)
+    if rule == BY_BAYES:
         value, threshold = float(outcome[EVIDENCE]), float(outcome[THRESHOLD])
         fraction = 1.0 if engine.stopped else min(1.0, value / max(threshold, 1e-300))
         return {"evidence": value, "threshold": threshold, "fraction": fraction}
@@ -197,4 +209,24 @@ def _evidence(engine: Engine, settled: int) -> dict[str, float | None]:
         "log_hit": hit if math.isfinite(hit) else None,
         "log_budget": budget,
         "fraction": fraction,
+    }
+
+
+def _of_ratio(engine: Engine) -> dict[str, float | None]:
+    """Evidence, threshold, and about how many results remain: evidence grows with results."""
+    if not engine.ready:
+        return {"evidence": 0.0, "threshold": None, "fraction": 0.0, "remaining": None}
+    value, threshold = engine.ratio()
+    fraction = 1.0 if engine.stopped else min(1.0, max(value, 0.0) / threshold)
+    t = float(engine.belief.tally[0])
+    remaining = None
+    if engine.stopped:
+        remaining = 0.0
+    elif value > 0.0:
+        remaining = max(1.0, math.ceil(t * (threshold / value - 1.0)))
+    return {
+        "evidence": value,
+        "threshold": threshold,
+        "fraction": fraction,
+        "remaining": remaining,
     }

@@ -24,6 +24,8 @@ def in_words(
     results: int,
     candidate_set: Sequence[str],
     fraction: float,
+    remaining: float | None = None,
+    promise: str = "",
     caveat: str = "",
     fit: str = "",
 ) -> str:
@@ -31,9 +33,12 @@ def in_words(
     count = f"{results:,} result{'' if results == 1 else 's'}"
     if stopped:
         head = f"stopped after {count}{' and closed' if closed else ''}"
+        head += f" ({promise})" if promise else ""
     else:
         state = "closed" if closed else "open"
         head = f"{state} after {count}, {fraction:.0%} of the way to the stop"
+        if remaining is not None:
+            head += f", about {remaining:,.0f} more (an even chance)"
     title = "Pareto set" if stopped else "candidate set"
     names = ", ".join(candidate_set) or "none yet"
     if stopped:
@@ -41,7 +46,8 @@ def in_words(
     found = wrap(f"{title}: {names}", WIDTH, subsequent_indent="  ")
     if fit:
         found += wrap(fit, WIDTH, subsequent_indent="  ")
-    return "\n".join([head, *found, "", *_arms(arms), "", *_answers(answers)])
+    proofs = "Proven of single answers, whatever rule stops (about n more: an even chance):"
+    return "\n".join([head, *found, "", *_arms(arms), "", proofs, "", *_answers(answers)])
 
 
 def _arms(table: pd.DataFrame) -> list[str]:

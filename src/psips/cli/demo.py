@@ -60,6 +60,7 @@ def demo(
 def _show(made: Instance, session: Session, run: Run, plain: Run) -> None:
     from rich.table import Table
 
+    from psips.promises import short_promise
     from psips.status import arms_table  # the whole status would have more to compile
 
     problem = made.problem
@@ -87,8 +88,8 @@ def _show(made: Instance, session: Session, run: Run, plain: Run) -> None:
     if run.stopped:
         right = "" if set(run.candidate_set) == set(made.pareto_set) else " (which is wrong)"
         console.print(
-            f"psips stopped after [bold]{number(run.results)}[/bold] samples with confidence "
-            f"{1 - session.rules.delta:.10g}{right}."
+            f"psips stopped after [bold]{number(run.results)}[/bold] samples, with "
+            f"{short_promise(session.rules)}{right}."
         )
     else:
         console.print(f"psips did not stop within {number(run.results)} samples.")

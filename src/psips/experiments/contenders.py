@@ -27,6 +27,7 @@ LOOKS = {
 }
 PSIPS = ("directed", "projected")  # its own stop is psips'
 PUBLISHED = ("posterior", "round-robin", "uniform", "oracle")  # with the paper's calibration
+STOP = "glr"  # the stopping rule of psips
 YARDSTICKS = ("oracle",)  # they know the truth
 
 
@@ -43,9 +44,9 @@ class Contender(NamedTuple):
         """Return the fields of `psips.Rules`."""
         chosen: dict[str, Any] = {"sampling": self.rule, "delta": delta, **more}
         if self.stop != "own":
-            chosen |= {"stopping": self.stop, "calibration": "sharp"}
+            chosen |= {"stopping": self.stop, "calibration": "measured"}
         elif self.rule in PUBLISHED and chosen.get("stopping") != "never":
-            chosen["calibration"] = "heuristic"
+            chosen |= {"stopping": "posterior", "calibration": "heuristic"}
         return chosen
 
 
@@ -54,15 +55,15 @@ def label_of(rule: str, stop: str = "own") -> str:
 
     Examples
     --------
-    >>> label_of("ape"), label_of("ape", "posterior")
+    >>> label_of("ape"), label_of("ape", STOP)
     ('APE', "APE, psips' stop")
     """
     return LOOKS[rule].label + ("" if stop == "own" else ", psips' stop")
 
 
-def rivals(*names: str, also_posterior: bool = False) -> list[Contender]:
+def rivals(*names: str, also_psips: bool = False) -> list[Contender]:
     """Return contenders by name, and if asked for all of them with psips' stopping rule."""
     each = [Contender(name) for name in names]
-    if also_posterior:
-        each += [Contender(name, "posterior") for name in names if name not in PSIPS]
+    if also_psips:
+        each += [Contender(name, STOP) for name in names if name not in PSIPS]
     return each

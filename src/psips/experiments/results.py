@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psips.errors import InputError
-from psips.experiments.contenders import LOOKS, PSIPS
+from psips.experiments.contenders import LOOKS, PSIPS, STOP
 from psips.experiments.figure import FAILS, HOLDS, OPEN, contenders_in, mean, ratio
 from psips.experiments.reproduce import FIGURES, SETTINGS
 
@@ -109,9 +109,7 @@ def _sample_table(frame: pd.DataFrame) -> str:
     for (panel, delta), here in frame.groupby(["panel", "delta"], sort=False):
         oracles = here[here["rule"] == "oracle"].sort_values("run")
         for rule, stop, chosen in contenders_in(here):
-            alike = (
-                "posterior" if rule in PSIPS and "posterior" in set(oracles["stop"]) else stop
-            )
+            alike = STOP if rule in PSIPS and STOP in set(oracles["stop"]) else stop
             oracle = oracles[oracles["stop"] == alike]["samples"]
             samples = chosen.sort_values("run")["samples"]
             stopped = int(chosen["stopped"].sum())

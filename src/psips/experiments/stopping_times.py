@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from psips.experiments.contenders import LOOKS, YARDSTICKS, Contender, label_of, rivals
+from psips.experiments.contenders import LOOKS, STOP, YARDSTICKS, Contender, label_of, rivals
 from psips.experiments.drawing import boxes, lines, plain_ticks, sheet
 from psips.experiments.figure import (
     Claim,
@@ -101,7 +101,7 @@ def _judge_trial(frame: pd.DataFrame) -> list[Claim]:
             text = f"psips' default needs fewer samples than {label_of(rule, stop)}"
             claims += claim_samples(frame, text, "directed", rule, stop=stop)
     for panel in dict.fromkeys(frame["panel"]):
-        oracle = pick(frame, "oracle", panel, stop="posterior")
+        oracle = pick(frame, "oracle", panel, stop=STOP)
         found = ratio(pick(frame, "directed", panel)["samples"], oracle["samples"])
         text = "psips' default needs at most what the oracle with the same stop needs"
         claims.append(
@@ -285,7 +285,7 @@ FIGURES = [
         1.0,
         rows_of(
             TRIAL,
-            rivals("directed", "projected", *UNSTRUCTURED[1:], *BASELINES, also_posterior=True),
+            rivals("directed", "projected", *UNSTRUCTURED[1:], *BASELINES, also_psips=True),
         ),
         _draw_trial,
         _judge_trial,

@@ -37,10 +37,11 @@ from psips.kernels.front import (
     refresh_listed,
     refresh_means,
 )
-from psips.kernels.jit import part
+from psips.kernels.jit import kernel, part
 from psips.kernels.model import Floats, Ints, Model
 from psips.kernels.response import ESCAPE, PAIR, best_response, counts_for, held_back
 from psips.kernels.thresholds import MEASURED, PROVEN, Calibration, beta
+from psips.kernels.tree import build
 
 EARLY = 8.0  # e-folds of results by which the clock of the threshold is ahead
 OFFSET = -1.1  # measured, together with EARLY
@@ -199,3 +200,21 @@ def within_reach(metric: Metric, z: int, members: Ints) -> int:
         if -REACH < lead < REACH:
             count += 1
     return 1 + count
+
+
+@kernel
+def weigh_ratio(
+    model: Model,
+    calibration: Calibration,
+    belief: Belief,
+    front: Front,
+    cover: Cover,
+    draw: Draw,
+) -> tuple[float, float]:
+    """Evidence and threshold for the data as they stand, in full, for people to read."""
+    t = float(belief.tally[0])
+    build(model, belief, front, cover, 1.0)
+    found = likelihood_ratio(model, belief, front, draw, calibration.handicap, np.inf)
+    if calibration.code == MEASURED:
+        found = min(found, all_pieces(model, front, cover, calibration.handicap, t))
+    return found, glr_threshold(model, calibration, t)

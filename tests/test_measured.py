@@ -1,0 +1,136 @@
+"""The default stopping rule: the likelihood ratio with the calibration "measured"."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import gammaincc
+from scipy.stats import binom
+
+from psips import Problem, Rules, Session
+from psips.instances import instance
+from psips.kernels.ratio import EARLY, OFFSET
+from psips.rules import handicaps
+from psips.simulation import simulate_many
+
+DELTA = 0.1
+LEAST = -math.log(DELTA) + math.log(EARLY) + OFFSET
+
+
+def test_it_is_the_default() -> None:
+    assert (Rules().stopping, Rules().calibration) == ("glr", "measured")
+    assert Rules(sampling="posterior").calibration == "heuristic"  # PSIPS as published
+    assert Rules(sampling="track-and-stop").calibration == "heuristic"
+
+
+def test_handicaps_make_the_tails_of_several_objectives_agree_with_one() -> None:
+    rng = np.random.default_rng(1)
+    found = handicaps(np.eye(4), DELTA)
+    assert found.shape == (2, 5)
+    assert (found[:, :2] == 1.0).all()
+    assert (np.diff(found, axis=1) <= 0.0).all()
+    wanted = 0.5 * gammaincc(0.5, LEAST)
+    runs = 2_000_000
+    for k in (2, 4):
+        ahead = np.maximum(rng.normal(size=(runs, k)), 0.0)
+        square = (ahead**2).sum(axis=1)  # to "worse in all k", seen from an exact tie
+        share = (0.5 * found[0, k] * square >= LEAST).mean()
+        plain = (0.5 * square >= LEAST).mean()
+        assert abs(share - wanted) < 5 * math.sqrt(wanted / runs)
+        assert plain > wanted + 20 * math.sqrt(wanted / runs)  # what went wrong without
+
+
+def test_negative_correlation_counts_for_less_still() -> None:
+    rho = -0.95
+    Sigma = np.array([[1.0, rho], [rho, 1.0]])
+    assert handicaps(Sigma, DELTA)[0, 2] < handicaps(np.eye(2), DELTA)[0, 2]
+    assert handicaps(-rho * (1 - np.eye(2)) + np.eye(2), DELTA)[0, 2] == pytest.approx(
+        handicaps(np.eye(2), DELTA)[0, 2]
+    )
+
+
+@pytest.mark.parametrize("name", ["correlated", "worse", "linear"])
+def test_it_stops_when_all_the_evidence_passes_and_not_before(name: str) -> None:
+    """The short cut by last round's nearest piece never changes the decision."""
+    made = instance(name, **({"d": 3, "gap": 0.8} if name == "worse" else {}))
+    session = Session(made.problem, delta=0.3, rng=3)
+    lab = np.random.default_rng(4)
+    L = np.linalg.cholesky(made.problem.covariance)
+    stops = 0
+    for _ in range(260):
+        arm = session.ask()
+        mean = made.arm_means[made.problem.arm_index(arm)]
+        session.tell(arm, mean + L @ lab.normal(size=made.problem.d))
+        if session.engine.ready:
+            value, threshold = session.engine.ratio()
+            assert session.stopped == (value >= threshold)
+            stops += session.stopped
+    assert 0 < stops < 260
+
+
+def test_one_pair_has_the_ratio_of_two_means() -> None:
+    problem = Problem(objectives=["yield"], covariance=[4.0], arms=["A", "B"])
+    session = Session(problem, rng=1)
+    session.tell("A", [3.0])
+    session.tell("A", [5.0])
+    session.tell("B", [1.0])
+    value, threshold = session.engine.ratio()
+    assert value == pytest.approx(0.5 * 3.0**2 / (4.0 * (1 / 2 + 1)))
+    assert threshold == pytest.approx(math.log(10) + math.log(EARLY + math.log(3)) + OFFSET)
+
+
+def test_looking_changes_nothing() -> None:
+    made = instance("correlated")
+    lab = np.random.default_rng(5)
+    values = lab.normal(size=(80, 2))
+    asks = []
+    for looks in (False, True):
+        session = Session(made.problem, rng=2)
+        for x in values:
+            arm = session.ask()
+            asks.append(arm)
+            session.tell(arm, made.arm_means[made.problem.arm_index(arm)] + x)
+            if looks and session.engine.ready:
+                session.engine.ratio()
+    assert asks[:80] == asks[80:]
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "runs"),
+    [
+        ("worse", {"d": 6, "gap": 0.3}, 300),
+        ("worse", {"d": 3, "gap": 0.3, "rho": -0.45}, 300),
+        ("near-tie", {"gap": 0.1}, 300),
+        ("linear-pair", {}, 100),
+    ],
+)
+def test_it_keeps_delta_where_others_broke(
+    name: str, params: dict[str, float], runs: int
+) -> None:
+    found = simulate_many(
+        instance(name, **params), runs=runs, seed=11, rules=Rules(delta=DELTA)
+    )
+    assert found.stopped == runs
+    assert binom.sf(found.errors - 1, runs, DELTA) > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("rules", "name", "params"),
+    [
+        (Rules(stopping="posterior"), "worse", {"d": 6, "gap": 0.3}),
+        (Rules(stopping="posterior", calibration="sharp", kappa=0.5), "near-tie", {"gap": 0.1}),
+        (Rules(stopping="glr", calibration="heuristic"), "worse", {"d": 8, "gap": 0.3}),
+    ],
+)
+def test_the_same_instances_catch_rules_that_err(
+    rules: Rules, name: str, params: dict[str, float]
+) -> None:
+    """Without the handicaps and the threshold, errors are seen to exceed delta."""
+    runs = 400
+    cap = 400_000
+    found = simulate_many(
+        instance(name, **params), runs=runs, seed=11, max_results=cap, rules=rules
+    )
+    assert binom.sf(found.errors - 1, runs, DELTA) < 0.02
