@@ -48,7 +48,7 @@ def find_slips(
         new.setdefault(one.arm, []).append(place)
     old: dict[str, list[tuple[float, ...]]] = {}
     for result in results:
-        if result.arm in new and result.counts:
+        if result.arm in new and not result.withdrawn:
             old.setdefault(result.arm, []).append(result.values)
     found: list[tuple[int, int, float, str]] = []  # place, objective, compared with, whose
     for arm, places in new.items():
@@ -82,7 +82,7 @@ def _far_from_others(
 ) -> list[tuple[int, float]]:
     """Compare the first result of an arm with the other arms: objectives, and the nearest."""
     rows: dict[str, list[tuple[float, ...]]] = {}
-    known = [(one.arm, one.values) for one in results if one.counts]
+    known = [(one.arm, one.values) for one in results if not one.withdrawn]
     for other, row in (*known, *((one.arm, one.values) for one in told)):
         if other != arm:
             rows.setdefault(other, []).append(row)
