@@ -283,7 +283,7 @@ def test_simulate_a_file(run: Any, trial: Path) -> None:
         ("simulate correlated --seed -1", "seed must be a whole number of at least 0, got -1"),
         ("simulate correlated --max-samples 0", "--max-samples must be at least 1, got 0"),
         (
-            "simulate noc --calibration proven",
+            "simulate noc --stopping posterior --calibration proven",
             "no proof of the posterior stopping rule is known",
         ),
         ("demo --delta 0", "expected a number between 0 and 1, got 0.0"),
