@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import settings
+
+from psips.study.ledger import tag_of
 
 settings.register_profile("psips", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("psips")
@@ -27,3 +31,20 @@ def pytest_sessionstart(session: pytest.Session) -> None:
                 arm = chooser.ask()
                 chooser.tell(arm, trial.pull(arm))
             assert made.pareto_set
+
+
+REAL_TAGS = tag_of
+
+
+@pytest.fixture(scope="session", autouse=True)
+def plain_tickets() -> Iterator[None]:
+    """Tickets without their random tags, so that tests can name them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("psips.study.ledger.tag_of", lambda *_: "")
+        yield
+
+
+@pytest.fixture
+def tags(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tickets as they are."""
+    monkeypatch.setattr("psips.study.ledger.tag_of", REAL_TAGS)

@@ -21,7 +21,8 @@ from psips.errors import InputError
 from psips.problem import Problem
 from psips.rules import Rules
 from psips.session import Session
-from psips.store import DatabaseStore, Event, open_store
+from psips.store import DatabaseStore, Event, Snapshot, open_store
+from psips.store.events import canonical
 from psips.study import ProblemsError, Study, read_csv_rows
 
 MEANS = {"A": (2.0, 1.0), "B": (1.0, 0.5), "C": (0.0, 2.0), "D": (1.5, 3.0)}
@@ -66,7 +67,7 @@ def test_it_asks_what_a_session_asks(study: Study) -> None:
         values = measured(ticket.arm, rng)
         study.tell(values, ticket=ticket.id)
         session.tell(ticket.arm, values)
-    assert study.state.session.snapshot() == session.snapshot()
+    assert study.state.asker.snapshot() == session.snapshot()
     assert study.candidate_set == session.candidate_set
 
 
@@ -88,7 +89,8 @@ def test_create(store: DatabaseStore, tmp_path: Path) -> None:
         Study.create(file, store, name="again")
     created = made.events()[0]
     assert created.kind == "created"
-    assert set(created.payload) == {"schema", "problem", "rules", "seed", "versions"}
+    design = {"schema", "id", "problem", "rules", "conduct", "seed", "versions"}
+    assert set(created.payload) == design | {"by", "key"}
 
 
 def test_a_seed_is_drawn_and_recorded(store: DatabaseStore) -> None:
@@ -187,7 +189,7 @@ def test_a_correction_is_as_if_it_had_been_right(study: Study, store: DatabaseSt
         twin.tell(MEANS[arm], arm=arm)
     assert study.candidate_set != twin.candidate_set
     study.correct(MEANS["C"], result=3, reason="misread")
-    assert study.state.session.snapshot() == twin.state.session.snapshot()
+    assert study.state.asker.snapshot() == twin.state.asker.snapshot()
     event = study.events()[-1]
     assert event.payload["instead_of"] == {"gain": 99.0, "cost": 0.0}
     assert event.payload["reason"] == "misread"
@@ -196,7 +198,7 @@ def test_a_correction_is_as_if_it_had_been_right(study: Study, store: DatabaseSt
     third = Study.create(trial(), store, name="third", seed=3)
     for arm in ("B", "C", "D"):
         third.tell(MEANS[arm], arm=arm)
-    assert twin.state.session.snapshot() == third.state.session.snapshot()
+    assert twin.state.asker.snapshot() == third.state.asker.snapshot()
 
 
 def test_corrections_keep_the_asks_that_were_made(study: Study) -> None:
@@ -322,9 +324,12 @@ def test_the_cache_is_only_a_cache(study: Study, monkeypatch: pytest.MonkeyPatch
         study.store.save_snapshot("trial", kept._replace(text=text))
         assert Study.open("trial", study.store).state.snapshot() == state
         assert study.verify().problems == ()
-    lie = json.loads(kept.text)
-    lie["session"]["engine"]["belief"]["N"][0] += 1
+    lie = json.loads(kept.open() or "")
+    lie["engines"][0]["belief"]["N"][0] += 1
     study.store.save_snapshot("trial", kept._replace(text=json.dumps(lie)))
+    assert Study.open("trial", study.store).state.snapshot() == state
+    assert study.verify().problems == ()
+    study.store.save_snapshot("trial", Snapshot.seal(kept.seq, kept.hash, canonical(lie)))
     assert study.verify().problems == (
         f"the cached state of event {kept.seq} is not what the log gives",
     )
@@ -374,8 +379,8 @@ def test_the_log_is_what_happened(study: Study) -> None:
 
 def test_an_unknown_schema(study: Study) -> None:
     study.tell([1.0, 1.0], arm="A")
-    rewrite(study, 2, {**study.events()[1].payload, "schema": 2})
-    with pytest.raises(InputError, match="has schema 2, but this version of psips reads"):
+    rewrite(study, 2, {**study.events()[1].payload, "schema": 3})
+    with pytest.raises(InputError, match="has schema '3', but this version of psips reads"):
         Study.open("trial", study.store)
     (sentence,) = study.verify().problems
     assert sentence.startswith("the log cannot be replayed: event 2")
@@ -399,7 +404,7 @@ def test_a_failed_write_leaves_nothing(study: Study, monkeypatch: pytest.MonkeyP
         assert [t.arm for t in study.ask(3)] == [t.arm for t in twin.ask(3)]
         study.tell([1.0, 2.0], ticket=study.open_tickets()[0].id)
         twin.tell([1.0, 2.0], ticket=twin.open_tickets()[0].id)
-    assert study.state.session.snapshot() == twin.state.session.snapshot()
+    assert study.state.asker.snapshot() == twin.state.asker.snapshot()
 
 
 def test_refused_arguments(study: Study) -> None:

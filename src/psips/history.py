@@ -87,7 +87,7 @@ def history_of(source: Session | Study) -> History:
     if isinstance(source, Study):
         state = source.state
         problem, session = state.problem, state.session
-        counted = [result for result in state.ledger.results if not result.withdrawn]
+        counted = [result for result in state.ledger.results if result.counts]
         arms = np.array([problem.arm_index(result.arm) for result in counted], np.int64)
         values = np.array([result.values for result in counted]).reshape(-1, problem.d)
     elif isinstance(source, Session):

@@ -25,7 +25,7 @@ from psips.tables import read_cell, read_cells, read_csv
 KEYS = (
     *("name", "objectives", "covariance", "arms", "answers", "parameter_set"),
     *("prior", "regularization", "intercept", "noise", "truth", "theta", "results", "guess"),
-    *("delta", "seed", "rules"),
+    *("delta", "seed", "rules", "study"),
 )
 OBJECTIVE_KEYS = ("name", "direction", "variance")
 SET_KEYS = ("ball", "low", "high")
@@ -66,6 +66,8 @@ class ProblemFile:
     delta, seed : float or None, int or None
     rules : dict
         The table ``[rules]``: choices by name, whose values are checked where they are used.
+    study : dict
+        The table ``[study]``, likewise: how a study is to be conducted.
     """
 
     path: Path
@@ -77,6 +79,7 @@ class ProblemFile:
     delta: float | None
     seed: int | None
     rules: dict[str, Any]
+    study: dict[str, Any]
 
     @property
     def instance(self) -> Instance:
@@ -176,7 +179,8 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
         if key in rules and rules[key] != "estimate":
             read_positive(f"{key!r} of [rules]", rules[key])
     guess = _guess(path, data, problem)
-    return ProblemFile(path, problem, theta, noise, results, guess, delta, seed, rules)
+    study = _optional(data, "study", dict) or {}
+    return ProblemFile(path, problem, theta, noise, results, guess, delta, seed, rules, study)
 
 
 def _objectives(data: Mapping[str, Any]) -> tuple[dict[str, str], Any]:

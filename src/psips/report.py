@@ -26,9 +26,10 @@ from psips.promises import (
     within,
 )
 from psips.rules import CALIBRATION, SAMPLING, STOPPING
-from psips.study import Study
+from psips.store import is_time
+from psips.study import Study, Verification
 from psips.study.inputs import now, stamp
-from psips.study.state import CORRECTED, WITHDRAWN, State
+from psips.study.state import CONFIRMED, CORRECTED, WITHDRAWN, State
 
 if TYPE_CHECKING:
     from psips.status import Status
@@ -47,6 +48,7 @@ def report(study: Study, clock: Callable[[], datetime] = now) -> str:
     clock : callable
         Gives the time of writing.
     """
+    found = study.replayed()
     state, known = study.state, study.status()
     events = study.events()
     at = stamp(clock())
@@ -54,6 +56,7 @@ def report(study: Study, clock: Callable[[], datetime] = now) -> str:
         f"<h1>{escape(study.name)}</h1>",
         f'<p class="small">Report written {_time(at)} by psips {__version__}.</p>',
         _answer(state, known),
+        _held(study),
         _promise(state),
         _design(state),
         _measured(state, known, at),
@@ -61,7 +64,7 @@ def report(study: Study, clock: Callable[[], datetime] = now) -> str:
         _verdicts(state, known),
         _course(study),
         _changes(state, events),
-        _log(study, state),
+        _log(found, state),
         _features(state.problem),
     ]
     return (
@@ -97,6 +100,21 @@ def _answer(state: State, known: Status) -> str:
             f"{_remaining(known)}."
         )
     return f'<p class="answer warning">{text}</p>'
+
+
+def _held(study: Study) -> str:
+    """Say which results do not count, because the noise cannot explain them."""
+    if not study.held:
+        return ""
+    rows = [
+        [result.number, result.arm, ", ".join(f"{x:g}" for x in result.values), result.told]
+        for result in study.held
+    ]
+    return (
+        f'<div class="answer warning"><p>{len(rows)} result{"" if len(rows) == 1 else "s"} '
+        "beyond what the noise allows: held, and not counted, until someone confirms or "
+        f"corrects them.</p>\n{table(['result', 'arm', 'values', 'told'], rows)}</div>"
+    )
 
 
 def _remaining(known: Status) -> str:
@@ -167,9 +185,10 @@ def _measured(state: State, known: Status, at: str) -> str:
     problem, ledger = state.problem, state.ledger
     tickets = Counter(ticket.state(at) for ticket in ledger.tickets)
     withdrawn = sum(result.withdrawn for result in ledger.results)
+    held = sum(result.held and not result.withdrawn for result in ledger.results)
     corrected = sum(result.corrected > 0 for result in ledger.results)
     text = f"{len(ledger.results):,} results were told and {known.results:,} count. "
-    text += f"Withdrawn: {withdrawn:,}; corrected: {corrected:,}. "
+    text += f"Withdrawn: {withdrawn:,}; corrected: {corrected:,}; held: {held:,}. "
     if ledger.tickets:
         counts = ", ".join(
             f"{tickets[kind]:,} {kind}" for kind in ("told", "open", "expired", "cancelled")
@@ -298,7 +317,7 @@ def _verdicts(state: State, known: Status) -> str:
 
 def _course(study: Study) -> str:
     state = study.state
-    if not any(not result.withdrawn for result in state.ledger.results):
+    if not any(result.counts for result in state.ledger.results):
         return ""
     pulls = plots.pulls(study, plots.detached(COURSE))
     evidence = plots.evidence(study, plots.detached(COURSE))
@@ -314,15 +333,23 @@ def _changes(state: State, events: Sequence[Event]) -> str:
     for event in events:
         data = event.payload
         reason = data.get("reason", "")
-        if event.kind == CORRECTED:
+        awaits = data.get("awaits") and event.seq in state.proposals
+        note = " (waits for another person)" if awaits else ""
+        if event.kind == CONFIRMED:
+            what = ", ".join(
+                [f"result {n}" for n in data["results"]]
+                + [f"event {n}" for n in data["events"]]
+            )
+            rows.append([_time(event.at), "confirmed", what, reason])
+        elif event.kind == CORRECTED:
             arm = state.ledger.result(data["result"]).arm
             old, new = (_values(data[key]) for key in ("instead_of", "values"))
-            what = f"result {data['result']} ({arm}): {old} became {new}"
+            what = f"result {data['result']} ({arm}): {old} became {new}{note}"
             rows.append([_time(event.at), "corrected", what, reason])
         elif event.kind == WITHDRAWN:
             for number in data["results"]:
                 result = state.ledger.result(number)
-                what = f"result {number} ({result.arm})"
+                what = f"result {number} ({result.arm}){note}"
                 rows.append([_time(event.at), "withdrawn", what, reason])
             for ticket in data["tickets"]:
                 rows.append([_time(event.at), "cancelled", f"ticket {ticket}", reason])
@@ -332,10 +359,9 @@ def _changes(state: State, events: Sequence[Event]) -> str:
     return f"<h2>Corrections and withdrawals</h2>\n{table(head, rows)}"
 
 
-def _log(study: Study, state: State) -> str:
+def _log(found: Verification, state: State) -> str:
     import numba
 
-    found = study.verify()
     rows = [["events", f"{found.events:,}"], ["hash of the last event", found.head]]
     rows += [["problem", problem] for problem in found.problems]
     text = "The log of events was checked for this report: every hash fits, and it replays."
@@ -383,4 +409,4 @@ def _values(values: dict[str, float]) -> str:
 
 
 def _time(at: str) -> str:
-    return f"{at[:10]} {at[11:19]} UTC"
+    return f"{at[:10]} {at[11:19]} UTC" if is_time(at) else "at no valid time"

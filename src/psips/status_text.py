@@ -38,7 +38,7 @@ def in_words(
         state = "closed" if closed else "open"
         head = f"{state} after {count}, {fraction:.0%} of the way to the stop"
         if remaining is not None:
-            head += f", about {remaining:,.0f} more (an even chance)"
+            head += f"\nabout {remaining:,.0f} more results to go, with an even chance"
     title = "Pareto set" if stopped else "candidate set"
     names = ", ".join(candidate_set) or "none yet"
     if stopped:

@@ -171,7 +171,7 @@ def test_sqlite_keeps_what_it_acknowledged(tmp_path: Path) -> None:
         ("sqlite:///{0}", "unable to open database file"),
         ("sqlite:///{0}/text.db", "file is not a database"),
         ("mysql://host/x", "a store is in SQLite or PostgreSQL"),
-        ("studies.db", "a store is in SQLite or PostgreSQL"),
+        ("sqlite:studies.db", "a store is in SQLite or PostgreSQL"),
         ("postgresql://nobody@127.0.0.1:1/x", "cannot be used"),
     ],
 )

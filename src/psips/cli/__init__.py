@@ -8,10 +8,12 @@ from typing import Annotated
 import typer
 
 from psips import __version__
+from psips.cli import keeping as keeping  # adds to the commands of studies
 from psips.cli.bench import bench
 from psips.cli.calibrate import calibrate
 from psips.cli.complexity import complexity
 from psips.cli.demo import demo
+from psips.cli.escaping import sentences
 from psips.cli.instance_options import CONTEXT
 from psips.cli.instances import instances
 from psips.cli.plan import plan
@@ -94,5 +96,5 @@ def main() -> None:
     try:
         app(prog_name="psips")
     except InputError as error:
-        print(f"psips: {error}", file=sys.stderr)
-        sys.exit(2)
+        print(f"psips: {sentences(str(error))}", file=sys.stderr)
+        sys.exit(getattr(error, "exit_code", 2))

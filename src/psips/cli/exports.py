@@ -6,24 +6,32 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any
 
+from psips.cli.escaping import as_cell
+
 if TYPE_CHECKING:
+    from psips.store import Event
     from psips.study import Study
 
 COLUMNS = ("number", "told", "ticket", "arm")
 
 
 def as_csv(study: Study) -> str:
-    """Write the results, one line each; numbers keep every digit, kept columns come last."""
+    """Write the results, one line each; numbers keep every digit, kept columns come last.
+
+    A text that a spreadsheet would take for a formula gets an apostrophe before it.
+    """
     state = study.state
     results = state.ledger.results
     kept = list(dict.fromkeys(name for result in results for name in result.kept or ()))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*COLUMNS, *state.problem.objectives, "corrected", "withdrawn", *kept])
+    header = [*COLUMNS, *map(as_cell, state.problem.objectives)]
+    writer.writerow([*header, "corrected", "withdrawn", "held", *map(as_cell, kept)])
     for result in results:
-        plain = [result.number, result.told, result.ticket or "", result.arm]
-        flags = [result.corrected, "yes" if result.withdrawn else ""]
-        others = [(result.kept or {}).get(name, "") for name in kept]
+        words = (result.told, result.ticket or "", result.arm)
+        plain = [result.number, *map(as_cell, words)]
+        flags = [result.corrected, *("yes" * flag for flag in (result.withdrawn, result.held))]
+        others = [as_cell((result.kept or {}).get(name, "")) for name in kept]
         writer.writerow([*plain, *map(repr, result.values), *flags, *others])
     return text.getvalue()
 
@@ -42,3 +50,8 @@ def as_data(study: Study) -> dict[str, Any]:
         "results": [result.to_dict(objectives) for result in state.ledger.results],
         "events": [event.to_dict() for event in study.events()],
     }
+
+
+def log_as_data(name: str, events: list[Event]) -> dict[str, Any]:
+    """Return a log alone, for one that is damaged."""
+    return {"study": name, "damaged": True, "events": [event.to_dict() for event in events]}

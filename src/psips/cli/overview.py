@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from psips.cli.escaping import one_line
+
 if TYPE_CHECKING:
     from psips.store import Store
 
@@ -53,9 +55,13 @@ def as_table(rows: list[dict[str, Any]]) -> str:
         else:
             numbers = [f"{row['results']:,}", f"{row['progress']:.0%}"]
             lines.append([row["study"], row["state"], *numbers])
-    left = max(len(cut(line[0], 40)) for line in lines)
+    left = max(len(one_line(cut(line[0], 40))) for line in lines)
     text = []
     for first, state, *numbers in lines:
-        cells = [cut(first, 40).ljust(left), state.ljust(7), *(n.rjust(8) for n in numbers)]
+        cells = [
+            one_line(cut(first, 40)).ljust(left),
+            state.ljust(7),
+            *(n.rjust(8) for n in numbers),
+        ]
         text.append("  ".join(cells).rstrip())
     return "\n".join(text)

@@ -7,27 +7,26 @@ from typing import Annotated
 
 import typer
 
+from psips.cli.reading import DEFAULT, checked_store
 from psips.cli.screen import progress_line
-from psips.cli.study import DEFAULT, Name, StoreUrl
+from psips.cli.study import Name, Overwrite, StoreUrl
+from psips.cli.writing import check_target, write_whole
 
 
 def report(
     name: Name,
     out: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("report.html"),
+    overwrite: Overwrite = False,
     store: StoreUrl = DEFAULT,
 ) -> None:
     """Write a report of a study: design, data, front, verdicts, course and checks."""
-    from psips.errors import InputError
-
+    check_target(out, overwrite)
     with progress_line("writing the report"):
         from psips.report import report as write
         from psips.store import open_store
         from psips.study import Study
 
-        with open_store(store) as opened:
+        with open_store(checked_store(store)) as opened:
             text = write(Study.open(name, opened))
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write {out}: {error.strerror}") from None
+    write_whole(out, text)
     typer.echo(f"written: {out}")

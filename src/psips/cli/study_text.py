@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from psips.store import Event
     from psips.study import Receipt, Study
 
 
@@ -65,6 +63,16 @@ def recorded(receipt: Receipt) -> str:
     return f"recorded {len(new)} results, {new[0]} to {new[-1]}{known}"
 
 
+def held(receipt: Receipt) -> str:
+    """Say which of the results do not count yet, a line each, and what releases them."""
+    return "".join(
+        f"\nresult {number} is beyond what the noise allows: it is held, and does not count "
+        "until it is confirmed or corrected (psips study confirm, correct), or a second result "
+        "of an arm without others agrees with it"
+        for number in receipt.held
+    )
+
+
 def progress_of(opened: Study) -> str:
     """Say whether the study has stopped, and if not how far it is."""
     from psips.status import progress_of as share_of
@@ -75,10 +83,3 @@ def progress_of(opened: Study) -> str:
     counted = f"{session.results:,} result{'' if session.results == 1 else 's'} in all"
     share = share_of(session.problem, session.engine)
     return f"not stopped: {counted}, {share:.0%} of the way"
-
-
-def describe(event: Event) -> str:
-    """One line on an event, without what everyone knows."""
-    hidden = ("schema", "problem", "versions")
-    data = {key: value for key, value in event.payload.items() if key not in hidden}
-    return json.dumps(data, ensure_ascii=False)

@@ -1,17 +1,32 @@
 """Where studies live: an append-only log of events, chained by hashes, in a database."""
 
 from psips.store.database import DatabaseStore, open_store
-from psips.store.events import Event, Snapshot, broken_links
-from psips.store.interface import ConflictError, Store, StoreError, Writer
+from psips.store.events import Event, Snapshot, broken_link, broken_links, is_time
+from psips.store.interface import (
+    EVERY,
+    ConflictError,
+    DamagedError,
+    LostError,
+    Store,
+    StoreError,
+    UnknownOutcomeError,
+    Writer,
+)
 
 __all__ = [
+    "EVERY",
     "ConflictError",
+    "DamagedError",
     "DatabaseStore",
     "Event",
+    "LostError",
     "Snapshot",
     "Store",
     "StoreError",
+    "UnknownOutcomeError",
     "Writer",
+    "broken_link",
     "broken_links",
+    "is_time",
     "open_store",
 ]

@@ -6,49 +6,38 @@ import hashlib
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import URL, Connection, Engine
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from psips.errors import InputError
-from psips.store.events import START, Event, Snapshot
-from psips.store.interface import ConflictError, StoreError
-
-WAIT = 60  # seconds that a writer waits for another
-
-TABLES = sa.MetaData()
-EVENTS = sa.Table(
-    "events",
-    TABLES,
-    sa.Column("study", sa.String(200), primary_key=True),
-    sa.Column("seq", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("at", sa.String(32), nullable=False),
-    sa.Column("kind", sa.String(32), nullable=False),
-    sa.Column("payload", sa.Text, nullable=False),
-    sa.Column("previous", sa.String(64), nullable=False),
-    sa.Column("hash", sa.String(64), nullable=False),
+from psips.store.connections import make_engine
+from psips.store.events import START, Event, Snapshot, broken_links
+from psips.store.interface import (
+    ConflictError,
+    DamagedError,
+    LostError,
+    StoreError,
+    UnknownOutcomeError,
 )
-SNAPSHOTS = sa.Table(
-    "snapshots",
-    TABLES,
-    sa.Column("study", sa.String(200), primary_key=True),
-    sa.Column("seq", sa.Integer, nullable=False),
-    sa.Column("hash", sa.String(64), nullable=False),
-    sa.Column("payload", sa.Text, nullable=False),
-)
+from psips.store.tables import EVENTS, FORMAT, SNAPSHOTS, create, find_damage, read_format
+from psips.store.tables import migrate as migrate_tables
+from psips.store.urls import read_url, secrets_of, shown
 
 
-def open_store(url: str, create: bool = False) -> DatabaseStore:
+def open_store(url: str, create: bool = False, damaged: bool = False) -> DatabaseStore:
     """Open the store at a URL: ``sqlite:///file.db`` or ``postgresql://user@host/database``.
 
     Parameters
     ----------
     url : str
+        Or the path of a SQLite file.
     create : bool
         Whether to make the file or the tables if they are missing; an error otherwise.
+    damaged : bool
+        Whether to open a file that SQLite finds damaged, to see what can be read.
 
     Examples
     --------
@@ -56,21 +45,11 @@ def open_store(url: str, create: bool = False) -> DatabaseStore:
     Traceback (most recent call last):
     psips.errors.InputError: a store is in SQLite or PostgreSQL, as in sqlite:///psips.db ...
     """
-    where = _read_url(url)
-    if where.get_backend_name() == "sqlite" and where.database not in (None, "", ":memory:"):
-        _check_file(Path(str(where.database)), create)
+    where = read_url(url)
+    engine, read_only = make_engine(where, create)
+    store = DatabaseStore(engine, where, read_only)
     try:
-        engine = sa.create_engine(where, **_settings(where))
-    except ImportError as error:
-        raise InputError(
-            f"the package {error.name!r}, which connects to PostgreSQL, is missing: "
-            "pip install 'psips[postgres]'"
-        ) from None
-    if engine.dialect.name == "sqlite":
-        _prepare_sqlite(engine)
-    store = DatabaseStore(engine)
-    try:
-        store.prepare(create)
+        store.prepare(create, damaged)
     except BaseException:
         store.close()
         raise
@@ -80,40 +59,84 @@ def open_store(url: str, create: bool = False) -> DatabaseStore:
 class DatabaseStore:
     """Events and cached states in two tables; use `open_store` to get one."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, where: URL, read_only: bool = False) -> None:
         self.engine = engine
-        self.url = engine.url.render_as_string(hide_password=True)
+        self.url = shown(where)
+        self.read_only = read_only
+        self.format = 0
+        self._secrets = secrets_of(where)
 
-    def prepare(self, create: bool) -> None:
-        """Make the tables, or see that they are there."""
-        if create:
-            with self._transaction("psips: tables") as connection:
-                TABLES.create_all(connection)
-            return
+    def prepare(self, make: bool, damaged: bool = False) -> None:
+        """Make the tables, or see that they are there and of a format that is known."""
         with self._connection() as connection:
-            found = sa.inspect(connection).has_table(EVENTS.name)
-        if not found:
+            self.format = read_format(connection, self.url)
+            found = None if damaged else find_damage(connection, quick=True)
+        if found:
+            raise StoreError(
+                f"the store {self.url} is damaged ({found}): restore a backup; "
+                "`psips study verify` says what can still be read"
+            )
+        if self.format == 0 and make:
+            with self._transaction("psips: tables") as connection:
+                create(connection)
+            self.format = FORMAT
+        if self.format == 0:
             raise StoreError(
                 f"there are no studies in {self.url}: create one with `psips study create`, "
                 "or name another store"
             )
 
+    def migrate(self) -> tuple[int, int]:
+        """Bring the tables to the present format; return the format before and after."""
+        before = self.format
+        if before < FORMAT:
+            self._check_writable()
+            with self._transaction("psips: tables") as connection:
+                migrate_tables(connection)
+            self.format = FORMAT
+        return before, self.format
+
+    def damage(self) -> str | None:
+        """Let the database check its own file; return what it finds, None if nothing."""
+        try:
+            with self._connection() as connection:
+                return find_damage(connection, quick=False)
+        except StoreError as error:
+            return str(error)
+
     @contextmanager
     def writing(self, study: str) -> Iterator[DatabaseWriter]:
         """Open a transaction that other writers of the study wait for."""
+        check_name(study)
+        self._check_writable()
+        if self.format < FORMAT:
+            raise StoreError(
+                f"the store {self.url} has format {self.format} of an older psips: it can be "
+                "read as it is; `psips study migrate` makes it one to write to"
+            )
         with self._transaction(study) as connection:
             yield DatabaseWriter(connection, study)
+
+    def _check_writable(self) -> None:
+        if self.read_only:
+            raise StoreError(f"the store {self.url} is read-only: nothing can be recorded")
 
     def read(self, study: str, after: int = 0, until: int | None = None) -> list[Event]:
         """Return the events with a number above ``after``, up to ``until``, in order."""
         with self._connection() as connection:
             return _read(connection, study, after, until)
 
+    def read_all(self) -> list[Event]:
+        """Return the events of all studies as they were at one moment, in order by study."""
+        query = sa.select(EVENTS).order_by(EVENTS.c.study, EVENTS.c.seq)  # one statement
+        with self._connection() as connection:
+            return [Event(*row) for row in connection.execute(query)]
+
     def studies(self) -> list[str]:
         """Return the names of the studies, sorted."""
         with self._connection() as connection:
-            names = connection.scalars(sa.select(EVENTS.c.study).where(EVENTS.c.seq == 1))
-            return sorted(names)
+            names = connection.scalars(sa.select(EVENTS.c.study).distinct())
+            return sorted(str(name) for name in names)
 
     def load_snapshot(self, study: str) -> Snapshot | None:
         """Return the cached state, if there is one and the log still has its event."""
@@ -127,6 +150,8 @@ class DatabaseStore:
 
     def save_snapshot(self, study: str, snapshot: Snapshot) -> None:
         """Keep a state in place of an older one; a store that cannot is left as it is."""
+        if self.read_only or self.format < FORMAT:
+            return
         values = {"seq": snapshot.seq, "hash": snapshot.hash, "payload": snapshot.text}
         mine = SNAPSHOTS.c.study == study
         with suppress(StoreError), self._transaction(study) as connection:
@@ -147,18 +172,36 @@ class DatabaseStore:
             with self.engine.connect() as connection:
                 yield connection
         except (SQLAlchemyError, sqlite3.Error) as error:
-            raise StoreError(
-                f"the store {self.url} cannot be used: {_reason(error)}"
-            ) from error
+            lost = isinstance(error, DBAPIError) and error.connection_invalidated
+            kind = LostError if lost else StoreError
+            raise kind(f"the store {self.url} cannot be used: {self._reason(error)}") from error
 
     @contextmanager
     def _transaction(self, lock: str) -> Iterator[Connection]:
         """Write, alone among those who take the same lock."""
         with self._connection() as connection:
             connection = connection.execution_options(psips_writes=True)
-            with connection.begin():
+            transaction = connection.begin()
+            try:
                 _lock(connection, lock)
                 yield connection
+            except BaseException:
+                with suppress(SQLAlchemyError):
+                    transaction.rollback()
+                raise
+            try:
+                transaction.commit()
+            except SQLAlchemyError as error:
+                raise UnknownOutcomeError(
+                    f"the store {self.url} failed at the end: {self._reason(error)}"
+                ) from error
+
+    def _reason(self, error: Exception) -> str:
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        text = " ".join(str(cause).split())
+        for secret in self._secrets:
+            text = text.replace(secret, "***")
+        return text[:300]
 
     def __enter__(self) -> DatabaseStore:
         return self
@@ -182,9 +225,7 @@ class DatabaseWriter:
         self, entries: Sequence[tuple[str, str, Mapping[str, Any]]], expected: int
     ) -> list[Event]:
         """Add events, each given by time, kind and payload, to a log of ``expected`` events."""
-        query = sa.select(EVENTS.c.seq, EVENTS.c.hash).where(EVENTS.c.study == self._study)
-        row = self._connection.execute(query.order_by(EVENTS.c.seq.desc()).limit(1)).first()
-        last = (0, START) if row is None else (int(row.seq), str(row.hash))
+        last = self._last()
         if last[0] != expected:
             raise ConflictError(
                 f"the log of {self._study!r} has {last[0]} events, not {expected}"
@@ -194,24 +235,55 @@ class DatabaseWriter:
             event = Event.after(last, self._study, at, kind, payload)
             last = (event.seq, event.hash)
             events.append(event)
-        if events:
-            self._connection.execute(EVENTS.insert(), [_row(event) for event in events])
+        self._insert(events)
         return events
 
+    def copy(self, events: Sequence[Event]) -> None:
+        """Add the events of a whole log, hashes included, where there is none."""
+        wrong = broken_links(events) or [e.study for e in events if e.study != self._study]
+        if wrong or not events:
+            raise DamagedError(
+                f"the log of {self._study!r} is not as it was written: "
+                f"{wrong[0] if wrong else 'it is empty'}"
+            )
+        if self._last()[0] != 0:
+            raise ConflictError(f"there is a log of {self._study!r} already")
+        self._insert(events)
 
-def _row(event: Event) -> dict[str, Any]:
-    return {
-        "study": event.study,
-        "seq": event.seq,
-        "at": event.at,
-        "kind": event.kind,
-        "payload": event.text,
-        "previous": event.previous,
-        "hash": event.hash,
-    }
+    def _last(self) -> tuple[int, str]:
+        query = sa.select(EVENTS.c.seq, EVENTS.c.hash).where(EVENTS.c.study == self._study)
+        row = self._connection.execute(query.order_by(EVENTS.c.seq.desc()).limit(1)).first()
+        return (0, START) if row is None else (row.seq, row.hash)
+
+    def _insert(self, events: Sequence[Event]) -> None:
+        rows = [
+            {
+                "study": event.study,
+                "seq": event.seq,
+                "at": event.at,
+                "kind": event.kind,
+                "payload": event.text,
+                "previous": event.previous,
+                "hash": event.hash,
+            }
+            for event in events
+        ]
+        if rows:
+            self._connection.execute(EVENTS.insert(), rows)
+
+
+def check_name(study: str) -> None:
+    """Refuse a name that no database can hold."""
+    try:
+        study.encode()
+    except UnicodeEncodeError:
+        study = "\0"
+    if "\0" in study:
+        raise InputError("a study has a name that UTF-8 can write, without the character NUL")
 
 
 def _read(connection: Connection, study: str, after: int, until: int | None) -> list[Event]:
+    check_name(study)
     chosen = (EVENTS.c.study == study) & (EVENTS.c.seq > after)
     if until is not None:
         chosen &= EVENTS.c.seq <= until
@@ -225,62 +297,3 @@ def _lock(connection: Connection, name: str) -> None:
         digest = hashlib.sha256(name.encode()).digest()
         number = int.from_bytes(digest[:8], signed=True)
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(number)))
-
-
-def _read_url(url: str) -> URL:
-    try:
-        where = sa.make_url(url)
-        name = where.get_backend_name()
-    except (ArgumentError, NoSuchModuleError, ValueError):
-        name = ""
-    if name not in ("sqlite", "postgresql"):
-        raise InputError(
-            "a store is in SQLite or PostgreSQL, as in sqlite:///psips.db or "
-            f"postgresql://user@host/database; got {url!r}"
-        )
-    if where.drivername == "postgresql":
-        where = where.set(drivername="postgresql+psycopg")
-    return where
-
-
-def _check_file(file: Path, create: bool) -> None:
-    if not create and not file.exists():
-        raise StoreError(
-            f"there is no store {str(file)!r}: create a study with `psips study create`, or "
-            "name another store with --store or PSIPS_STORE"
-        )
-    if create and not file.parent.is_dir():
-        raise StoreError(f"the folder of the store {str(file)!r} does not exist: make it first")
-
-
-def _settings(where: URL) -> dict[str, Any]:
-    if where.get_backend_name() == "sqlite":
-        return {"connect_args": {"timeout": WAIT}}
-    options = f"-c lock_timeout={WAIT}s -c synchronous_commit=on"
-    return {
-        "connect_args": {"options": options},
-        "isolation_level": "READ COMMITTED",  # a writer that waited sees what it waited for
-        "pool_pre_ping": True,
-    }
-
-
-def _prepare_sqlite(engine: Engine) -> None:
-    """Make SQLite keep what it acknowledged, and let one writer in at a time."""
-
-    @sa.event.listens_for(engine, "connect")
-    def connect(connection: Any, _: Any) -> None:
-        connection.isolation_level = None  # the driver must not begin transactions itself
-        cursor = connection.cursor()
-        cursor.execute("PRAGMA journal_mode=WAL")
-        cursor.execute("PRAGMA synchronous=FULL")  # WAL alone loses the last commits
-        cursor.close()
-
-    @sa.event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
-        writes = connection.get_execution_options().get("psips_writes", False)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-def _reason(error: Exception) -> str:
-    cause = error.orig if isinstance(error, DBAPIError) else error
-    return " ".join(str(cause).split())

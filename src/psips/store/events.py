@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any, NamedTuple
 
 START = "0" * 64  # stands for the hash before the first event
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 
 
 def canonical(data: Any) -> str:
@@ -69,18 +72,41 @@ class Event(NamedTuple):
         data: dict[str, Any] = json.loads(self.text)
         return data
 
+    @property
+    def schema(self) -> int:
+        """Version of the payload; 0 if it cannot be read."""
+        try:
+            found = self.payload["schema"]
+        except (KeyError, TypeError, ValueError, RecursionError):
+            return 0
+        return found if isinstance(found, int) else 0
+
+    @property
+    def sound(self) -> bool:
+        """Whether every field is of its type; a database may hold anything."""
+        words = (self.study, self.at, self.kind, self.text, self.previous, self.hash)
+        whole = isinstance(self.seq, int) and not isinstance(self.seq, bool)
+        return whole and all(isinstance(word, str) for word in words)
+
     def digest(self) -> str:
-        """Return the hash that this event should have."""
+        """Return the hash that this event should have; none if it cannot have one."""
+        if not self.sound:
+            return ""
         head = canonical([self.study, self.seq, self.at, self.kind])
-        return hashlib.sha256(f"{self.previous}{head}{self.text}".encode()).hexdigest()
+        text = f"{self.previous}{head}{self.text}"
+        return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the event as plain data, for logs and exports."""
+        """Return the event as plain data, for logs and exports; what cannot be read as text."""
+        try:
+            payload: Any = self.payload
+        except (TypeError, ValueError, RecursionError):
+            payload = str(self.text)
         return {
             "seq": self.seq,
             "at": self.at,
             "kind": self.kind,
-            "payload": self.payload,
+            "payload": payload,
             "previous": self.previous,
             "hash": self.hash,
         }
@@ -93,9 +119,74 @@ class Snapshot(NamedTuple):
     hash: str
     text: str
 
+    @classmethod
+    def seal(cls, seq: int, hash: str, body: str) -> Snapshot:
+        """Put the checksum of the state and of the head it belongs to before it."""
+        return cls(seq, hash, f"{_checksum(seq, hash, body)}\n{body}")
 
-def broken_links(events: Iterable[Event]) -> list[str]:
+    def open(self) -> str | None:
+        """Return the state; None if the checksum is not that of this state and head."""
+        checksum, _, body = str(self.text).partition("\n")
+        return body if checksum == _checksum(self.seq, self.hash, body) else None
+
+
+def _checksum(seq: int, hash: str, body: str) -> str:
+    return hashlib.sha256(f"{seq}:{hash}:{body}".encode(errors="surrogatepass")).hexdigest()
+
+
+def is_time(text: Any) -> bool:
+    """Whether a text is a time as events carry it.
+
+    Examples
+    --------
+    >>> is_time("2026-01-31T09:30:00.000000Z"), is_time("2026-02-31T09:30:00.000000Z")
+    (True, False)
+    """
+    if not isinstance(text, str) or not TIME.fullmatch(text):
+        return False
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def broken_link(event: Event, seq: int, previous: str, at: str = "") -> list[str]:
+    """Say what does not fit between an event and the one before it.
+
+    Parameters
+    ----------
+    event : Event
+    seq, previous, at : int, str, str
+        Number, hash and time of the event before it.
+    """
+    if not event.sound:
+        return [f"event {event.seq!r} holds something else than numbers and texts"]
+    problems = []
+    name = f"event {event.seq} ({event.kind[:32]})"
+    if event.seq < 1:
+        problems.append(f"{name} does not belong to the log: events are numbered from 1")
+    elif event.seq != seq + 1:
+        problems.append(f"event {seq + 1} is missing: event {event.seq} follows {seq}")
+    elif event.previous != previous:
+        problems.append(f"{name} does not follow event {seq}: it carries another hash of it")
+    if event.hash != event.digest():
+        problems.append(f"{name} was changed: its hash is not that of what it says")
+    if not is_time(event.at):
+        problems.append(f"{name} has no valid time")
+    elif event.schema >= 2 and event.at < at:
+        problems.append(f"{name} is earlier than the event before it")
+    return problems
+
+
+def broken_links(events: Iterable[Event], now: str | None = None) -> list[str]:
     """Say where a log was changed: one sentence for each event that does not fit.
+
+    Parameters
+    ----------
+    events : iterable of Event
+    now : str, optional
+        A time that no event may be after.
 
     Examples
     --------
@@ -107,19 +198,12 @@ def broken_links(events: Iterable[Event]) -> list[str]:
     ['event 2 (closed) was changed: its hash is not that of what it says']
     """
     problems = []
-    seq, previous = 0, START
+    seq, previous, at = 0, START, ""
     for event in events:
-        if event.seq != seq + 1:
-            problems.append(f"event {seq + 1} is missing: event {event.seq} follows {seq}")
-        elif event.previous != previous:
-            problems.append(
-                f"event {event.seq} ({event.kind}) does not follow event {seq}: it carries "
-                "another hash of it"
-            )
-        if event.hash != event.digest():
-            problems.append(
-                f"event {event.seq} ({event.kind}) was changed: its hash is not that of what "
-                "it says"
-            )
-        seq, previous = event.seq, event.hash
+        found = broken_link(event, seq, previous, at)
+        if now is not None and not found and event.at > now:
+            found.append(f"event {event.seq} ({event.kind}) is of a time that has not come yet")
+        problems += found
+        if event.sound and event.seq >= 1:
+            seq, previous, at = event.seq, event.hash, event.at
     return problems

@@ -9,9 +9,25 @@ from typing import Any, Protocol
 from psips.errors import InputError
 from psips.store.events import Event, Snapshot
 
+EVERY = -(2**31)  # read after this number to see rows that no writer of psips made
+
 
 class StoreError(InputError):
     """The store cannot be read or written: it is gone, locked, full or not a store."""
+
+
+class LostError(StoreError):
+    """The connection was lost before the end of a transaction: nothing was recorded."""
+
+
+class UnknownOutcomeError(LostError):
+    """The connection was lost at the end: it is not known whether it was recorded."""
+
+    exit_code = 4
+
+
+class DamagedError(InputError):
+    """A log is not as it was written."""
 
 
 class ConflictError(RuntimeError):
@@ -30,18 +46,26 @@ class Writer(Protocol):
         """Add events, each given by time, kind and payload, to a log of ``expected`` events.
 
         They are kept once the transaction ends without an exception, and none of them
-        otherwise.
+        otherwise; after an `UnknownOutcomeError` it may be either.
         """
+
+    def copy(self, events: Sequence[Event]) -> None:
+        """Add the events of a whole log, hashes included, where there is none."""
 
 
 class Store(Protocol):
     """Logs of events by study, and a cache of states that may be lost at any time."""
+
+    url: str  # without a password
 
     def writing(self, study: str) -> AbstractContextManager[Writer]:
         """Open a transaction; when it has ended, what was appended survives a power cut."""
 
     def read(self, study: str, after: int = 0, until: int | None = None) -> list[Event]:
         """Return the events with a number above ``after``, up to ``until``, in order."""
+
+    def read_all(self) -> list[Event]:
+        """Return the events of all studies as they were at one moment, in order by study."""
 
     def studies(self) -> list[str]:
         """Return the names of the studies, sorted."""

@@ -1,12 +1,14 @@
 """Live studies: a session with a name that lives in a database and loses nothing."""
 
+from psips.study.conduct import Conduct
 from psips.study.ledger import Result, Ticket
 from psips.study.rows import ProblemsError, read_csv_rows
 from psips.study.study import Study
 from psips.study.telling import Receipt
-from psips.study.verification import Verification, verify_log
+from psips.study.verification import Verification, replay_log, verify_log
 
 __all__ = [
+    "Conduct",
     "ProblemsError",
     "Receipt",
     "Result",
@@ -14,5 +16,6 @@ __all__ = [
     "Ticket",
     "Verification",
     "read_csv_rows",
+    "replay_log",
     "verify_log",
 ]

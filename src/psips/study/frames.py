@@ -16,11 +16,11 @@ def results_frame(objectives: Sequence[str], results: Sequence[Result]) -> pd.Da
     Columns of files that were kept come last; they are empty for results without them.
     """
     kept = list(dict.fromkeys(name for result in results for name in result.kept or ()))
-    columns = ["arm", *objectives, "ticket", "told", "corrected", "withdrawn", *kept]
+    columns = ["arm", *objectives, "ticket", "told", "corrected", "withdrawn", "held", *kept]
     rows = [
         [
             *(result.arm, *result.values, result.ticket),
-            *(pd.Timestamp(result.told), result.corrected, result.withdrawn),
+            *(pd.Timestamp(result.told), result.corrected, result.withdrawn, result.held),
             *((result.kept or {}).get(name) for name in kept),
         ]
         for result in results

@@ -9,9 +9,12 @@ import numpy as np
 
 from psips.errors import InputError, quote
 from psips.names import check_name
+from psips.problem import Problem
 
 NAME_LENGTH = 100
 MOST = 10_000  # of anything that is counted out at once
+LARGEST = 1e50  # of a result; squares and sums of these stay finite
+VARIANCES = (1e-100, 1e100)  # least and largest, for the same reason
 
 
 def read_name(name: str) -> str:
@@ -41,14 +44,36 @@ def _encodable(text: str) -> bool:
     return True
 
 
-def read_count(what: str, given: Any, least: int, most: int | None = None) -> int:
+def check_units(problem: Problem) -> None:
+    """Check that the variances are such that everything can be reckoned and read again."""
+    for objective, variance in zip(
+        problem.objectives, problem.covariance.diagonal().tolist(), strict=True
+    ):
+        if not VARIANCES[0] <= variance <= VARIANCES[1]:
+            raise InputError(
+                f"the variance of {quote(objective)} must lie between {VARIANCES[0]:g} and "
+                f"{VARIANCES[1]:g}, got {variance:g}: choose other units"
+            )
+
+
+def check_size(objective: str, value: float) -> float:
+    """Check that a value of a result is one that can be reckoned with."""
+    if not abs(value) <= LARGEST:
+        raise InputError(
+            f"the value of {quote(objective)} must lie between {-LARGEST:g} and {LARGEST:g}, "
+            f"got {value!r}"
+        )
+    return value
+
+
+def read_count(what: str, given: Any, least: int, most: int = 2**63 - 1) -> int:
     """Check a whole number."""
     whole = isinstance(given, int | np.integer) and not isinstance(given, bool)
     if not whole or given < least:
         raise InputError(
             f"{what} must be a whole number of at least {least}, got {quote(given)}"
         )
-    if most is not None and given > most:
+    if given > most:
         raise InputError(f"{what} is at most {most:,}, got {quote(int(given))}")
     return int(given)
 

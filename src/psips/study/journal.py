@@ -7,37 +7,81 @@ from datetime import datetime
 from typing import Any
 
 from psips.errors import InputError, unknown
-from psips.store import ConflictError, Event, Store, Writer
+from psips.store import (
+    ConflictError,
+    DamagedError,
+    Event,
+    LostError,
+    Store,
+    StoreError,
+    UnknownOutcomeError,
+    Writer,
+)
 from psips.study.inputs import stamp
-from psips.study.state import CREATED, State, changes_the_past
+from psips.study.people import signature
+from psips.study.state import CREATED, SCHEMA, Recorded, State, changes_the_past
 
 TAIL = 200  # events after the cached state from which on a new one is saved
 TAIL_SHARE = 0.01  # the same, as a share of a long log
 
 Clock = Callable[[], datetime]
 Entry = tuple[str, Mapping[str, Any]]  # kind and payload
+Decide = Callable[[State, str], Entry | None]
+Same = Callable[[Event], bool]
 
 
 class Journal:
     """Reads what others have recorded, and records, one transaction at a time."""
 
-    def __init__(self, name: str, store: Store, clock: Clock) -> None:
+    def __init__(self, name: str, store: Store, clock: Clock, user: str | None = None) -> None:
         self.name = name
         self.store = store
         self.clock = clock
+        self.by = signature(user)
         self._state: State | None = None
         self._kept = 0  # sequence number of the cached state
+        self._cached = True  # whether cached states may be used
+        self._seen: tuple[int, str] | None = None  # number and hash of the last event read
 
-    def begin(self, payload: Mapping[str, Any]) -> None:
-        """Record the creation of the study."""
-        try:
-            with self.store.writing(self.name) as writer:
-                (created,) = writer.append([(stamp(self.clock()), CREATED, payload)], 0)
-        except ConflictError:
-            raise InputError(
-                f"there is a study {self.name!r} in this store already: choose another name"
-            ) from None
-        self._state = State(created)
+    def adopt(self, state: State) -> None:
+        """Go on from a state that was got by replay, and use no cache from now on."""
+        self._state = state
+        self._seen = (state.seq, state.hash)
+        self._cached = False
+
+    def begin(self, payload: Mapping[str, Any], key: str) -> None:
+        """Record the creation of the study; it is opened before that is final."""
+        payload = {"schema": SCHEMA, **payload, "by": self.by, "key": key}
+        for again in (False, True):
+            try:
+                with self.store.writing(self.name) as writer:
+                    (created,) = writer.append([(stamp(self.clock()), CREATED, payload)], 0)
+                    state = State(created)
+                    state.snapshot()
+                break
+            except ConflictError:
+                found = self.store.read(self.name, 0, 1)
+                if found and found[0].schema > 1 and found[0].payload.get("key") == key:
+                    state = State(found[0])  # it was recorded, though the answer was lost
+                    break
+                raise InputError(
+                    f"there is a study {self.name!r} in this store already: choose another name"
+                ) from None
+            except LostError:
+                if again:
+                    raise
+            except (ValueError, OverflowError, FloatingPointError, ArithmeticError) as error:
+                if isinstance(error, InputError):
+                    raise
+                raise InputError(
+                    f"a study of this problem could not be opened again ({error}): its numbers "
+                    "are too large or too small; choose other units"
+                ) from None
+        self._know(state)
+
+    def _know(self, state: State) -> None:
+        self._state = state
+        self._seen = (state.seq, state.hash)
 
     @property
     def known(self) -> State:
@@ -45,54 +89,109 @@ class Journal:
         return self._state or self.refresh()
 
     def record(
-        self, decide: Callable[[State, str], Entry | None], chosen: bool = False
-    ) -> State:
+        self, decide: Decide, key: str, same: Same, chosen: bool = False
+    ) -> tuple[State, Recorded | None]:
         """Decide on an event, with everything before it known, and add it to the log.
+
+        What the event leads to is worked out before the transaction ends, so an error means
+        that nothing was recorded; `UnknownOutcomeError` means that it is not known. After a
+        lost connection it is tried once more, under the same key.
 
         Parameters
         ----------
         decide : callable
             From the state and the time to an event, or None if there is nothing to record.
+        key : str
+            Of the event; if there is one with it, that one is returned.
+        same : callable
+            Whether an event with this key is what is to be recorded.
         chosen : bool
             Whether deciding moves the session on, as asking does.
         """
+        try:
+            return self._record(decide, key, same, chosen)
+        except LostError as error:
+            first = error
+        try:
+            return self._record(decide, key, same, chosen)
+        except StoreError as error:
+            if isinstance(first, UnknownOutcomeError) or isinstance(error, UnknownOutcomeError):
+                raise UnknownOutcomeError(
+                    f"{error}; it is not known whether it was recorded: repeat it with the key "
+                    f"{key!r} (--key), which records it once, or look at `psips study log`"
+                ) from error
+            raise
+
+    def _record(
+        self, decide: Decide, key: str, same: Same, chosen: bool
+    ) -> tuple[State, Recorded | None]:
         self.refresh()  # this may take a while: others need not wait for it
         with self.store.writing(self.name) as writer:
             state = self.refresh(writer)
+            known = state.keys.get(key)
+            if known is not None:
+                (event,) = writer.read(known.seq - 1, known.seq)
+                if not same(event):
+                    raise InputError(
+                        f"the key {key!r} is that of another event, number {event.seq}: give "
+                        "each event a key of its own"
+                    )
+                return state, known
             if state.closed:
                 raise InputError(f"the study {self.name!r} is closed: nothing can be recorded")
-            if chosen:
-                self._state = None  # ahead of the log until the event is in it
-            at = stamp(self.clock())
+            self._state = None  # perhaps ahead of the log until the event is in it
+            at = max(stamp(self.clock()), state.at)
             entry = decide(state, at)
-            events = writer.append([(at, *entry)], state.seq) if entry else []
-        self._state = None
-        state.catch_up(events, lambda seq: self._history(0, seq), chosen)
-        self._state = state
+            if entry is not None:
+                kind, payload = entry
+                payload = {"schema": SCHEMA, **payload, "by": self.by, "key": key}
+                events = writer.append([(at, kind, payload)], state.seq)
+                state.catch_up(events, lambda seq: writer.read(0, seq), chosen)
+        self._know(state)
         self._save()
-        return state
+        return state, state.keys.get(key)
 
     def refresh(self, reader: Writer | None = None) -> State:
         """Bring the state up to date with the log."""
         state, self._state = self._state, None  # an exception must not leave half a state
         state = state or self._load()
         read = self._history if reader is None else reader.read
-        events = read(state.seq)
+        events = self._following(state, read(state.seq - 1))
         if any(map(changes_the_past, events)):  # someone may have worked it out already
             state = self._load()
-            events = read(state.seq)
+            events = self._following(state, read(state.seq - 1))
         state.catch_up(events, lambda seq: read(0, seq))
-        self._state = state
+        self._know(state)
         if reader is None:
             self._save()
         return state
+
+    def _following(self, state: State, events: list[Event]) -> list[Event]:
+        """Check that the log still has the last event known, and return what follows it."""
+        self._check((state.seq, state.hash), events)
+        return events[1:]
+
+    def _check(self, seen: tuple[int, str], events: list[Event]) -> None:
+        if not events or (events[0].seq, events[0].hash) != seen:
+            raise DamagedError(
+                f"the log of {self.name!r} is not the one that was read before: its event "
+                f"{seen[0]} has gone or was changed; see `psips study verify`"
+            )
 
     def _load(self) -> State:
         """Take the cached state if it can be used, the first event otherwise."""
         created = self.store.read(self.name, 0, 1)
         if not created:
+            if self.name in self.store.studies():
+                raise DamagedError(
+                    f"the log of {self.name!r} has lost its first event; see "
+                    "`psips study verify`"
+                )
             raise unknown("study", self.name, self.store.studies())
-        kept = self.store.load_snapshot(self.name)
+        if self._seen is not None:  # an error has made this process forget the rest
+            seq = self._seen[0]
+            self._check(self._seen, self.store.read(self.name, seq - 1, seq))
+        kept = self.store.load_snapshot(self.name) if self._cached else None
         state = None if kept is None else State.restore(created[0], kept)
         self._kept = 0 if state is None else state.seq
         return state or State(created[0])
@@ -106,7 +205,11 @@ class Journal:
         if tail >= max(TAIL, TAIL_SHARE * state.seq) or (tail and state.rebuilt):
             self._kept = state.seq
             state.rebuilt = False
-            self.store.save_snapshot(self.name, state.snapshot())
+            try:
+                snapshot = state.snapshot()
+            except (ValueError, OverflowError):  # a number that JSON has no word for
+                return
+            self.store.save_snapshot(self.name, snapshot)
 
     def _history(self, after: int, until: int | None = None) -> list[Event]:
         return self.store.read(self.name, after, until)

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from psips.errors import InputError, quote
+
+
+def tag_of(identity: str, key: str) -> str:
+    """Return what tells the tickets of one ask, in one study, from all others.
+
+    Copies of a study that go on apart ask under different keys.
+    """
+    return hashlib.sha256(f"{identity}:{key}".encode()).hexdigest()[:6]
 
 
 @dataclass(slots=True)
@@ -16,7 +25,7 @@ class Ticket:
     Parameters
     ----------
     id : str
-        The study's name and a number.
+        The study's name, a tag of the study and the ask, and a number.
     arm : str
         What to measure.
     asked : str
@@ -67,6 +76,10 @@ class Result:
         How many times it was corrected; the log has the old values.
     withdrawn : bool
         A withdrawn result does not count.
+    held : bool
+        Nor does one that is held for confirmation.
+    confirmed : bool
+        Whether someone has confirmed, or corrected, the values.
     kept : dict or None
         Other columns of the file it came in, if they were to be kept.
     """
@@ -78,7 +91,14 @@ class Result:
     ticket: str | None = None
     corrected: int = 0
     withdrawn: bool = False
+    held: bool = False
+    confirmed: bool = False
     kept: dict[str, str] | None = None
+
+    @property
+    def counts(self) -> bool:
+        """Whether the result counts."""
+        return not (self.withdrawn or self.held)
 
     def to_dict(self, objectives: Sequence[str]) -> dict[str, Any]:
         """Return the result as plain data, its values by objective."""
@@ -91,6 +111,7 @@ class Result:
             "values": values,
             "corrected": self.corrected,
             "withdrawn": self.withdrawn,
+            "held": self.held,
             **({} if self.kept is None else {"kept": self.kept}),
         }
 
@@ -98,27 +119,34 @@ class Result:
 class Ledger:
     """All tickets and results of a study, and which tickets are still without a result."""
 
-    def __init__(self, study: str) -> None:
+    def __init__(self, study: str, identity: str = "") -> None:
         self.study = study
+        self.identity = identity  # of the study; logs of schema 1 have none
         self.tickets: list[Ticket] = []
         self.results: list[Result] = []
         self.waiting: dict[str, Ticket] = {}  # neither told nor cancelled
 
-    def ticket_id(self, number: int) -> str:
-        """Return the id of the ticket with this number."""
-        return f"{self.study}-{number:06d}"
+    def ticket_id(self, number: int, key: str) -> str:
+        """Return the id of the ticket with this number, asked for under a key."""
+        tag = tag_of(self.identity, key) if self.identity else ""
+        return f"{self.study}-{tag}-{number:06d}" if tag else f"{self.study}-{number:06d}"
 
     def ticket(self, name: str) -> Ticket:
         """Return the ticket with this id; an error if there is none."""
-        head, _, digits = name.rpartition("-")
-        number = int(digits) if digits.isdecimal() and digits.isascii() else 0
-        if head == self.study and 1 <= number <= len(self.tickets):
+        head, _, digits = str(name).rpartition("-")
+        plain = digits.isdecimal() and digits.isascii() and len(digits) < 18
+        number = int(digits) if plain else 0
+        known = f"unknown ticket {quote(name)}"
+        if 1 <= number <= len(self.tickets) and head.startswith(self.study):
             found = self.tickets[number - 1]
             if found.id == name:
                 return found
-        count = len(self.tickets)
-        which = f"{self.ticket_id(1)} to {self.ticket_id(count)}" if count else "none yet"
-        raise InputError(f"unknown ticket {quote(name)}; given out so far: {which}")
+            raise InputError(
+                f"{known}: ticket {number} of this study is {found.id!r}; the other may be of "
+                "another study, or another copy of it"
+            )
+        ends = (self.tickets[0].id, self.tickets[-1].id) if self.tickets else ()
+        raise InputError(f"{known}; given out so far: {' to '.join(ends) or 'none yet'}")
 
     def result(self, number: int) -> Result:
         """Return the result with this number; an error if there is none."""
@@ -139,11 +167,11 @@ class Ledger:
         """Return the tickets that count as pending at a time."""
         return [ticket for ticket in self.waiting.values() if ticket.state(at) == "open"]
 
-    def ask(self, arms: Sequence[str], at: str, expires: str | None) -> list[Ticket]:
+    def ask(self, arms: Sequence[str], at: str, expires: str | None, key: str) -> list[Ticket]:
         """Give out tickets."""
         first = len(self.tickets) + 1
         made = [
-            Ticket(self.ticket_id(number), arm, at, expires)
+            Ticket(self.ticket_id(number, key), arm, at, expires)
             for number, arm in enumerate(arms, start=first)
         ]
         self.tickets += made
@@ -168,23 +196,25 @@ class Ledger:
         """Return the ledger as rows of plain data."""
         return {
             "tickets": [
-                [t.arm, t.asked, t.expires, t.result, t.cancelled] for t in self.tickets
+                [t.id, t.arm, t.asked, t.expires, t.result, t.cancelled] for t in self.tickets
             ],
             "results": [
-                [r.arm, r.values, r.told, r.ticket, r.corrected, r.withdrawn, r.kept]
+                [
+                    *(r.arm, r.values, r.told, r.ticket),
+                    *(r.corrected, r.withdrawn, r.held, r.confirmed, r.kept),
+                ]
                 for r in self.results
             ],
         }
 
     @classmethod
-    def restore(cls, study: str, data: dict[str, Any]) -> Ledger:
+    def restore(cls, study: str, identity: str, data: dict[str, Any]) -> Ledger:
         """Return the ledger that `snapshot` was taken of."""
-        ledger = cls(study)
-        for number, row in enumerate(data["tickets"], start=1):
-            ticket = Ticket(ledger.ticket_id(number), *row)
-            ledger.tickets.append(ticket)
-            if ticket.result is None and not ticket.cancelled:
-                ledger.waiting[ticket.id] = ticket
+        ledger = cls(study, identity)
+        ledger.tickets = [Ticket(*row) for row in data["tickets"]]
+        ledger.waiting = {
+            t.id: t for t in ledger.tickets if t.result is None and not t.cancelled
+        }
         ledger.results = [
             Result(number, arm, tuple(values), *rest)
             for number, (arm, values, *rest) in enumerate(data["results"], start=1)

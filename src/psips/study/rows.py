@@ -14,6 +14,7 @@ from psips.files import read_text, shown
 from psips.measurements import ARM, means_refused, summary_column
 from psips.problem import Problem
 from psips.quantities import as_float, parse_number, stripped
+from psips.study.inputs import check_size
 from psips.study.ledger import Ledger
 
 TICKET = "ticket"  # the column that names the ticket
@@ -140,6 +141,18 @@ def check_rows(problem: Problem, ledger: Ledger, rows: Iterable[Row]) -> tuple[l
     return new, known
 
 
+def same_results(problem: Problem, payload: Mapping[str, Any], rows: Iterable[Row]) -> bool:
+    """Whether an event holds the results of these rows."""
+    told = payload["results"]
+    wanted = []
+    for row in rows:
+        cells = row.cells
+        ticket = _text(cells.get(TICKET))
+        values = {o: _number(o, cells.get(o)) for o in problem.objectives}
+        wanted.append((ticket or _text(cells.get(ARM)), values))
+    return [(entry["ticket"] or entry["arm"], entry["values"]) for entry in told] == wanted
+
+
 def _read_row(
     problem: Problem, ledger: Ledger, cells: Mapping[str, Any]
 ) -> tuple[Told | None, list[str]]:
@@ -213,11 +226,9 @@ def _number(objective: str, cell: Any) -> float:
     what = f"the value of {quote(objective)}"
     if cell is None or cell == "":
         raise InputError(f"{what} is missing")
-    if isinstance(cell, str):
-        return parse_number(what, cell)
-    value = as_float(cell)
+    value = parse_number(what, cell) if isinstance(cell, str) else as_float(cell)
     if value is None:
         raise InputError(f"{what} must be a number, got {quote(cell)}")
     if not math.isfinite(value):
         raise InputError(f"{what} must be finite, got {quote(cell)}")
-    return value
+    return check_size(objective, value)

@@ -1,46 +1,67 @@
 """The state of a study: a function of its log, got by replay.
 
-Asks are made again and must give the arms in the log; results are told again. A correction
-or a withdrawal changes the past, so the session is then built anew from the first event,
-with the results as they count now and with the arms that were asked for at the time.
+Asks are made again and must give the arms in the log; results are told again. Whatever
+changes the past (a correction, a withdrawal, a confirmation, a result that puts an earlier
+one in doubt) has the sessions built anew from the first event, with the results as they
+count now and with the arms that were asked for at the time.
+
+One session asks and another judges: the second never hears of tickets, so what it says
+depends on the results alone, to the bit.
 """
 
 from __future__ import annotations
 
-import gc
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from importlib.metadata import version
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from psips.errors import InputError
 from psips.problem import Problem
 from psips.session import Session, read_rules
-from psips.store import Event, Snapshot
+from psips.store import DamagedError, Event, Snapshot, broken_link
 from psips.store.events import START, canonical
+from psips.study.conduct import Conduct
+from psips.study.holding import Holder
 from psips.study.ledger import Ledger, Result
+from psips.study.people import VERSION
+from psips.study.restoring import fits, no_garbage
 
-SCHEMA = 1  # of the events' payloads
-VERSION = version("psips")
+SCHEMA = 2  # of the events' payloads
+SCHEMAS = (1, 2)  # that can be read
 CREATED, ASKED, TOLD = "created", "asked", "told"
-CORRECTED, WITHDRAWN, CLOSED = "corrected", "withdrawn", "closed"
+CORRECTED, WITHDRAWN, CONFIRMED, CLOSED = "corrected", "withdrawn", "confirmed", "closed"
 
 History = Callable[[int], Sequence[Event]]  # the events up to a sequence number
+
+
+class Recorded(NamedTuple):
+    """Where the event with a key is: its number, and its first ticket or result, how many."""
+
+    seq: int
+    first: int
+    size: int
 
 
 class State:
     """What the events up to ``seq`` amount to."""
 
     def __init__(self, created: Event) -> None:
+        _check_link(created, 0, START, "")
         data = _read_payload(created)
         self.created = created
+        self.schema = int(data["schema"])
         self.problem = Problem.from_dict(data["problem"])
         self.rules = read_rules(None, data["rules"])
         self.seed = int(data["seed"])
         self.version = str(data["versions"]["psips"])
-        self.session = self._fresh_session()
-        self.ledger = Ledger(created.study)
+        self.identity = "" if self.schema == 1 else str(data["id"])
+        self.conduct = Conduct(hold=None) if self.schema == 1 else Conduct.read(data["conduct"])
+        self._start_sessions()
+        self.ledger = Ledger(created.study, self.identity)
+        variances = self.problem.covariance.diagonal()
+        self.holder = Holder((variances**0.5).tolist(), self.problem.arms, self.conduct.hold)
+        self.keys: dict[str, Recorded] = {}
+        self.proposals: dict[int, dict[str, Any]] = {}  # changes that wait for another person
         self.closed = False
         self.files: dict[str, str] = {}  # digest of each file told, and when
         self.diverged: list[str] = []  # asks that this version would have made differently
@@ -48,23 +69,33 @@ class State:
         self.rebuilt = False  # since it was last cached
         self._counting: dict[int, Result] | None = None  # the results of a rebuild
 
-    def _fresh_session(self) -> Session:
-        return Session(self.problem, rules=self.rules, rng=self.seed)
+    def _start_sessions(self) -> None:
+        """Make the session that judges, and the one that asks: one and the same in schema 1."""
+        self.session = Session(self.problem, rules=self.rules, rng=self.seed)
+        self.asker = self.session
+        if self.schema > 1:
+            self.asker = Session(self.problem, rules=self.rules, rng=self.seed)
+
+    @property
+    def sessions(self) -> tuple[Session, ...]:
+        """The sessions that learn: the one that judges and the one that asks."""
+        return (self.session,) if self.asker is self.session else (self.session, self.asker)
 
     def choose(self, n: int, at: str) -> list[str]:
         """Choose the next arms; the session moves on, so an event must follow."""
         self.set_pending(at)
-        return self.session.ask(n)
+        return self.asker.ask(n)
 
     def set_pending(self, at: str) -> None:
-        """Make the session count as pending the tickets that are open at a time."""
-        pending = self.session.engine.learner.pending
+        """Make the sessions count as pending the tickets that are open at a time."""
+        pending = self.asker.engine.learner.pending
         pending[:] = 0.0
         for ticket in self.ledger.pending(at):
             pending[self.problem.arm_index(ticket.arm)] += 1.0
+        self.session.engine.learner.pending[:] = pending  # to be shown
 
     def catch_up(self, events: Sequence[Event], history: History, chosen: bool = False) -> None:
-        """Replay events that follow the ones replayed so far.
+        """Replay events that follow the ones replayed so far; their hashes are checked.
 
         Parameters
         ----------
@@ -74,33 +105,39 @@ class State:
         chosen : bool
             Whether the session has made the asks among them already.
         """
-        rewriting = [i for i, event in enumerate(events) if changes_the_past(event)]
-        last = rewriting[-1] if rewriting else -1
-        for i, event in enumerate(events):
-            self._apply(event, learn=i > last and not chosen)
-            if i == last:
-                self._rebuild(history(event.seq))
+        changed = False
+        for event in events:
+            _check_link(event, self.seq, self.hash, self.at)
+            changed |= self._apply(event, learn=not changed and not chosen)
+        if changed:
+            self._rebuild(history(self.seq))
 
-    def _apply(self, event: Event, learn: bool) -> None:
-        """Note an event in the ledger and, if asked to, in the session."""
-        if event.seq != self.seq + 1:
-            raise InputError(
-                f"the log of {self.ledger.study!r} has a gap after event {self.seq}"
-            )
+    def _apply(self, event: Event, learn: bool) -> bool:
+        """Note an event in the ledger and, if asked to, in the sessions.
+
+        Return whether it changes what earlier events amount to.
+        """
         data = _read_payload(event)
+        first = self._next_numbers(event.kind)
+        changed = False
         if event.kind == ASKED:
             self._asked(event, data, learn)
         elif event.kind == TOLD:
-            self._told(event, data, learn)
-        elif event.kind == CORRECTED:
-            result = self.ledger.result(data["result"])
-            result.values = tuple(data["values"][o] for o in self.problem.objectives)
-            result.corrected += 1
-        elif event.kind == WITHDRAWN:
+            changed = self._told(event, data, learn)
+        elif event.kind in (CORRECTED, WITHDRAWN):
+            if data.get("awaits"):
+                user = data.get("by", {}).get("user", "")
+                self.proposals[event.seq] = {**data, "kind": event.kind, "user": user}
+            else:
+                changed = self._change(event.kind, data)
+        elif event.kind == CONFIRMED:
             for number in data["results"]:
-                self.ledger.result(number).withdrawn = True
-            for ticket in data["tickets"]:
-                self.ledger.cancel(ticket)
+                result = self.ledger.result(number)
+                result.held, result.confirmed, changed = False, True, True
+                self.holder.look_again([result.arm])
+            for seq in data["events"]:
+                proposal = self.proposals.pop(seq)
+                changed |= self._change(proposal["kind"], proposal)
         elif event.kind == CLOSED:
             self.closed = True
         else:
@@ -108,15 +145,39 @@ class State:
                 f"event {event.seq} is of the kind {event.kind!r}, which this version of "
                 "psips does not know"
             )
+        if data.get("key"):
+            count = self._next_numbers(event.kind) - first
+            self.keys[data["key"]] = Recorded(event.seq, first, count)
         self.seq, self.hash, self.at = event.seq, event.hash, event.at
+        return changed and self._counting is None
+
+    def _next_numbers(self, kind: str) -> int:
+        return len(self.ledger.tickets if kind == ASKED else self.ledger.results) + 1
+
+    def _change(self, kind: str, data: Mapping[str, Any]) -> bool:
+        """Correct or withdraw; return whether a result is concerned."""
+        if kind == CORRECTED:
+            result = self.ledger.result(data["result"])
+            result.values = tuple(data["values"][o] for o in self.problem.objectives)
+            result.corrected += 1
+            result.held, result.confirmed = False, True
+            self.holder.look_again([result.arm])
+            return True
+        for number in data["results"]:
+            result = self.ledger.result(number)
+            result.withdrawn = True
+            self.holder.look_again([result.arm])
+        for ticket in data["tickets"]:
+            self.ledger.cancel(ticket)
+        return bool(data["results"])
 
     def _asked(self, event: Event, data: dict[str, Any], learn: bool) -> None:
         arms = [entry["arm"] for entry in data["tickets"]]
         if learn:
-            pending = self.session.engine.learner.pending
+            pending = self.asker.engine.learner.pending
             self.set_pending(event.at)
             for entry in data["tickets"]:
-                arm, logged = self.session.ask(), entry["arm"]
+                arm, logged = self.asker.ask(), entry["arm"]
                 if arm != logged:  # the log is what happened
                     pending[self.problem.arm_index(arm)] -= 1.0
                     pending[self.problem.arm_index(logged)] += 1.0
@@ -126,7 +187,7 @@ class State:
                             f"psips {VERSION} it is for {arm!r} (the study was created "
                             f"with psips {self.version})"
                         )
-        made = self.ledger.ask(arms, event.at, data["expires"])
+        made = self.ledger.ask(arms, event.at, data["expires"], data.get("key", ""))
         for ticket, entry in zip(made, data["tickets"], strict=True):
             if ticket.id != entry["id"]:
                 raise InputError(
@@ -134,93 +195,107 @@ class State:
                     f"{ticket.id!r} comes next"
                 )
 
-    def _told(self, event: Event, data: dict[str, Any], learn: bool) -> None:
-        engine, objectives = self.session.engine, self.problem.objectives
-        learned = False
+    def _told(self, event: Event, data: dict[str, Any], learn: bool) -> bool:
+        objectives = self.problem.objectives
+        changed = False
+        counted = []
         if data.get("file"):
             self.files[data["file"]["digest"]] = event.at
         for entry in data["results"]:
             values = [entry["values"][objective] for objective in objectives]
             result = self.ledger.tell(entry["arm"], values, event.at, entry["ticket"])
             result.kept = entry.get("kept")
-            if learn:
-                if self._counting is not None:
-                    result = self._counting[result.number]
-                if not result.withdrawn:
+            if self._counting is not None:
+                result = self._counting[result.number]
+            elif self.holder.take(result):
+                changed = True
+            counted.append(result)
+        counted = [result for result in counted if result.counts]
+        if learn and counted and not changed:
+            for session in self.sessions:
+                for result in counted:
                     x = self.problem.inward(result.values)
-                    engine.learn(self.problem.arm_index(result.arm), x)
-                    learned = True
-        if learned:
-            engine.judge()
+                    session.engine.learn(self.problem.arm_index(result.arm), x)
+                session.engine.judge()
+        return changed
 
     def _rebuild(self, events: Sequence[Event]) -> None:
         """Replay the log with the results as they count now and the asks as they were."""
         past = State(events[0])
+        past.holder.limit = None
         past._counting = {result.number: result for result in self.ledger.results}
         for event in events[1:]:
             past._apply(event, learn=True)
-        self.session = past.session
+        self.session, self.asker = past.session, past.asker
         self.rebuilt = True
 
     def snapshot(self) -> Snapshot:
         """Return the state for the cache."""
         self.set_pending(self.at)
-        with _no_garbage():
+        with no_garbage():
             data = {
                 "version": VERSION,
-                "session": self.session.snapshot(),
+                "engines": [session.engine.snapshot() for session in self.sessions],
                 "ledger": self.ledger.snapshot(),
+                "keys": self.keys,
+                "proposals": self.proposals,
                 "closed": self.closed,
                 "files": self.files,
                 "at": self.at,
             }
-            return Snapshot(self.seq, self.hash, canonical(data))
+            return Snapshot.seal(self.seq, self.hash, canonical(data))
 
     @classmethod
     def restore(cls, created: Event, kept: Snapshot) -> State | None:
-        """Return a cached state; None if another version or anything else wrote it."""
+        """Return a cached state; None if its checksum does not fit, or another wrote it."""
+        body = kept.open()
+        if body is None:
+            return None
         try:
-            with _no_garbage():
-                data = json.loads(kept.text)
+            with no_garbage():
+                data = json.loads(body)
                 if data["version"] != VERSION:
                     return None
                 state = cls(created)
-                state.session = Session.restore(data["session"])
-                state.ledger = Ledger.restore(created.study, data["ledger"])
+                for session, engine in zip(state.sessions, data["engines"], strict=True):
+                    session.engine.restore(engine)
+                ledger = Ledger.restore(created.study, state.identity, data["ledger"])
+                state.ledger = ledger
+                state.holder.restore(ledger.results)
+                state.keys = {key: Recorded(*row) for key, row in data["keys"].items()}
+                state.proposals = {int(k): row for k, row in data["proposals"].items()}
                 state.closed = bool(data["closed"])
                 state.files = dict(data.get("files", {}))
                 state.seq, state.hash, state.at = kept.seq, kept.hash, str(data["at"])
-        except (ValueError, KeyError, TypeError, IndexError):
+                if not all(fits(state.problem, s.engine, ledger) for s in state.sessions):
+                    return None
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
             return None
         return state
 
 
-@contextmanager
-def _no_garbage() -> Iterator[None]:
-    """Keep the garbage collector out: with 100,000 results it takes 2/3 of the time."""
-    paused = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if paused:
-            gc.enable()
-
-
-def changes_the_past(event: Event) -> bool:
-    """Whether an event changes results that were told before it."""
-    if event.kind == WITHDRAWN:
-        return bool(event.payload["results"])
-    return event.kind == CORRECTED
+def _check_link(event: Event, seq: int, previous: str, at: str) -> None:
+    problems = broken_link(event, seq, previous, at)
+    if problems:
+        raise DamagedError(
+            f"the log of {event.study!r} is not as it was written: {problems[0]}; see "
+            "`psips study verify`"
+        )
 
 
 def _read_payload(event: Event) -> dict[str, Any]:
     data = event.payload
-    if data.get("schema") != SCHEMA:
+    if not isinstance(data, dict) or data.get("schema") not in SCHEMAS:
+        found = data.get("schema") if isinstance(data, dict) else data
         raise InputError(
-            f"event {event.seq} of {event.study!r} has schema {data.get('schema')!r}, but this "
-            f"version of psips reads schema {SCHEMA}"
+            f"event {event.seq} of {event.study!r} has schema {str(found)[:50]!r}, but this "
+            f"version of psips reads schemas up to {SCHEMA}"
         )
     if event.seq == 1 and (event.kind != CREATED or event.previous != START):
         raise InputError(f"the log of {event.study!r} does not begin with its creation")
     return data
+
+
+def changes_the_past(event: Event) -> bool:
+    """Whether an event is of a kind that changes what earlier ones amount to."""
+    return event.kind in (CORRECTED, WITHDRAWN, CONFIRMED)

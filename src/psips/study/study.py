@@ -6,25 +6,27 @@ import os
 import platform
 import secrets
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
-from psips.errors import InputError
 from psips.measurements import read_changes, read_values
 from psips.problem import Problem
 from psips.problem_file import read_problem_file
 from psips.rules import Rules
 from psips.session import Session, read_rules
-from psips.status import Status
 from psips.store import Event, Store, open_store
+from psips.study import changes
+from psips.study.conduct import Conduct, read_text
 from psips.study.deliveries import read_delivery
 from psips.study.inputs import (
     MOST,
+    check_size,
+    check_units,
     now,
     read_count,
     read_known_name,
@@ -32,29 +34,19 @@ from psips.study.inputs import (
     read_wait,
     stamp,
 )
-from psips.study.journal import Clock, Entry, Journal
-from psips.study.ledger import Result, Ticket
+from psips.study.journal import Clock, Decide, Entry, Journal
+from psips.study.ledger import Ticket
+from psips.study.people import VERSION, read_key
 from psips.study.rows import Row
 from psips.study.slips import FarValueWarning
-from psips.study.state import (
-    ASKED,
-    CLOSED,
-    CORRECTED,
-    SCHEMA,
-    VERSION,
-    WITHDRAWN,
-    State,
-)
+from psips.study.state import ASKED, CLOSED, CONFIRMED, CORRECTED, WITHDRAWN, State
 from psips.study.telling import Receipt, Telling, read_rows
-from psips.study.verification import Verification, verify_log
-
-if TYPE_CHECKING:
-    import pandas as pd
+from psips.study.view import View
 
 DEFAULT_STORE = "sqlite:///psips.db"
 
 
-class Study:
+class Study(View):
     """An adaptive experiment that lives in a store; many processes may work on it at once.
 
     Use `create` or `open`. What a study does is a function of its log: every call reads
@@ -66,18 +58,13 @@ class Study:
     >>> problem = Problem(objectives=["taste"], covariance=[1], arms=["green", "black"])
     >>> study = Study.create(problem, "sqlite://", name="tea", seed=1)
     >>> first, second = study.ask(2)
-    >>> first.id, first.arm
-    ('tea-000001', 'green')
-    >>> study.tell(4.5, ticket="tea-000001")
-    Receipt(results=(1,), known=0, stopped=False, warnings=())
-    >>> study.tell(4.5, ticket="tea-000001")
-    Receipt(results=(), known=1, stopped=False, warnings=())
+    >>> first.id.startswith("tea-"), first.arm
+    (True, 'green')
+    >>> study.tell(4.5, ticket=first.id)
+    Receipt(results=(1,), known=0, stopped=False, warnings=(), held=(), waits=None)
+    >>> study.tell(4.5, ticket=first.id).known
+    1
     """
-
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
-        self.name = journal.name
-        self.store = journal.store
 
     @classmethod
     def create(
@@ -88,6 +75,8 @@ class Study:
         name: str | None = None,
         rules: Rules | None = None,
         seed: int | None = None,
+        conduct: Conduct | Mapping[str, Any] | None = None,
+        user: str | None = None,
         clock: Clock | None = None,
         **choices: Any,
     ) -> Study:
@@ -105,49 +94,44 @@ class Study:
             Or its fields by keyword.
         seed : int, optional
             Drawn and recorded if left out.
+        conduct : Conduct or its fields, optional
+            What is held for confirmation, and how results may be changed; the table
+            ``[study]`` of a problem file if left out.
+        user : str, optional
+            Who is at work, instead of PSIPS_USER or the login.
         clock : callable, optional
             Gives the time; for tests.
         **choices
             Fields of `Rules`.
         """
-        if not isinstance(problem, Problem):
-            file = read_problem_file(problem)
-            problem = file.problem
-            given = {} if file.delta is None else {"delta": file.delta}
-            if rules is None:
-                choices = {**given, **file.rules, **choices}
-            seed = file.seed if seed is None else seed
-        name = read_name(problem.name if name is None else name)
-        chosen = read_rules(rules, choices)
-        seed = secrets.randbits(48) if seed is None else read_count("seed", seed, 0)
-        Session(problem, rules=chosen, rng=seed)  # complains about rules that do not fit
-        payload = {
-            "schema": SCHEMA,
-            "problem": problem.to_dict(),
-            "rules": chosen.to_dict(),
-            "seed": seed,
-            "versions": {
-                "psips": VERSION,
-                "numpy": np.__version__,
-                "python": platform.python_version(),
-            },
-        }
+        name, payload = _registration(problem, name, rules, seed, conduct, choices)
         with _opened(store, create=True) as found:
-            journal = Journal(name, found, clock or now)
-            journal.begin(payload)
+            journal = Journal(name, found, clock or now, user)
+            journal.begin(payload, read_key(None))
         return cls(journal)
 
     @classmethod
     def open(
-        cls, name: str, store: Store | str = DEFAULT_STORE, *, clock: Clock | None = None
+        cls,
+        name: str,
+        store: Store | str = DEFAULT_STORE,
+        *,
+        user: str | None = None,
+        clock: Clock | None = None,
     ) -> Study:
         """Open a study that was created before, here or elsewhere."""
         with _opened(store) as found:
-            journal = Journal(read_known_name(name), found, clock or now)
+            journal = Journal(read_known_name(name), found, clock or now, user)
             journal.refresh()
         return cls(journal)
 
-    def ask(self, n: int = 1, *, expires: float | timedelta | None = None) -> list[Ticket]:
+    def ask(
+        self,
+        n: int = 1,
+        *,
+        expires: float | timedelta | None = None,
+        key: str | None = None,
+    ) -> list[Ticket]:
         """Give out tickets for the next ``n`` measurements.
 
         Tickets that are open count as pulled in the choice. Asking is allowed after the stop.
@@ -157,20 +141,28 @@ class Study:
         n : int
         expires : seconds or timedelta, optional
             After which a ticket no longer counts as pending; a late result is still taken.
+        key : str, optional
+            Of the event: asked again with the same key, the same tickets are returned.
         """
         n = read_count("the number of tickets", n, 1, MOST)
         wait = None if expires is None else read_wait(expires)
+        key = read_key(key)
 
         def decide(state: State, at: str) -> Entry:
             first = len(state.ledger.tickets) + 1
             tickets = [
-                {"id": state.ledger.ticket_id(number), "arm": arm}
+                {"id": state.ledger.ticket_id(number, key), "arm": arm}
                 for number, arm in enumerate(state.choose(n, at), start=first)
             ]
             until = None if wait is None else stamp(datetime.fromisoformat(at) + wait)
-            return ASKED, {"schema": SCHEMA, "tickets": tickets, "expires": until}
+            return ASKED, {"tickets": tickets, "expires": until}
 
-        return self._journal.record(decide, chosen=True).ledger.tickets[-n:]
+        def same(event: Event) -> bool:
+            return event.kind == ASKED and len(event.payload["tickets"]) == n
+
+        state, recorded = self._journal.record(decide, key, same, chosen=True)
+        assert recorded is not None
+        return state.ledger.tickets[recorded.first - 1 :][:n]
 
     def tell(
         self,
@@ -179,6 +171,7 @@ class Study:
         ticket: str | None = None,
         arm: str | None = None,
         strict: bool = False,
+        key: str | None = None,
     ) -> Receipt:
         """Record one result, by its ticket or, without one, by its arm.
 
@@ -193,10 +186,12 @@ class Study:
             At least one of them.
         strict : bool
             Whether to refuse a value that would be warned of.
+        key : str, optional
+            Of the event: told again with the same key, it counts once.
         """
         row = dict(zip(self.problem.objectives, self._read(values), strict=True))
         rows = [Row("", {**row, "ticket": ticket, "arm": arm})]
-        return self._tell(Telling(self.name, rows, strict))
+        return self._tell(Telling(self.name, rows, strict), key)
 
     def tell_file(
         self,
@@ -205,6 +200,7 @@ class Study:
         again: bool = False,
         keep_columns: Sequence[str] = (),
         strict: bool = False,
+        key: str | None = None,
     ) -> Receipt:
         """Record the results in a CSV file, as one event: all of them, or none.
 
@@ -220,11 +216,13 @@ class Study:
             Other columns to record with the results; ``["all"]`` for all of them.
         strict : bool
             Whether to refuse values that are too far from the others to be noise.
+        key : str, optional
+            Of the event: told again with the same key, it counts once.
         """
         delivery = read_delivery(os.fspath(path), self.problem, keep_columns)
-        return self._tell(Telling(self.name, delivery.rows, strict, delivery, again))
+        return self._tell(Telling(self.name, delivery.rows, strict, delivery, again), key)
 
-    def tell_many(self, rows: Any, *, strict: bool = False) -> Receipt:
+    def tell_many(self, rows: Any, *, strict: bool = False, key: str | None = None) -> Receipt:
         """Record results together, as one event: all of them, or none if one is wrong.
 
         They are judged once, at their end.
@@ -235,14 +233,18 @@ class Study:
             With a column or key ``ticket`` or ``arm``, and one for each objective.
         strict : bool
             Whether to refuse values that are too far from the others to be noise.
+        key : str, optional
+            Of the event: told again with the same key, they count once.
         """
-        return self._tell(Telling(self.name, read_rows(self.problem, rows), strict))
+        return self._tell(Telling(self.name, read_rows(self.problem, rows), strict), key)
 
-    def _tell(self, telling: Telling) -> Receipt:
-        state = self._journal.record(telling)
+    def _tell(self, telling: Telling, key: str | None) -> Receipt:
+        state, recorded = self._journal.record(
+            telling, read_key(key), lambda event: telling.is_in(self.problem, event)
+        )
         for text in telling.slips:
             warnings.warn(text, FarValueWarning, stacklevel=3)
-        return telling.receipt(state.session.stopped)
+        return telling.receipt(state, recorded)
 
     def correct(
         self,
@@ -251,6 +253,7 @@ class Study:
         ticket: str | None = None,
         result: int | None = None,
         reason: str = "",
+        key: str | None = None,
     ) -> Receipt:
         """Replace the values of a result; the old ones stay in the log.
 
@@ -265,34 +268,27 @@ class Study:
             Which result: the ticket it was told for, or its number.
         reason : str
             For the log.
+        key : str, optional
+            Of the event: given again with the same key, it is recorded once.
         """
-        changes = read_changes(self.problem, values)
+        new = read_changes(self.problem, values)
+        for objective, value in new.items():
+            check_size(objective, value)
+        decide = changes.correction(changes.find_result(ticket, result), new, reason)
 
-        def decide(state: State, _: str) -> Entry | None:
-            chosen = _find_result(state, ticket, result)
-            if chosen.withdrawn:
-                raise InputError(f"result {chosen.number} was withdrawn: nothing to correct")
-            objectives = state.problem.objectives
-            old = zip(objectives, chosen.values, strict=True)
-            cells = tuple(changes.get(objective, value) for objective, value in old)
-            if chosen.values == cells:
-                return None
-            return CORRECTED, {
-                "schema": SCHEMA,
-                "result": chosen.number,
-                "values": dict(zip(objectives, cells, strict=True)),
-                "instead_of": dict(zip(objectives, chosen.values, strict=True)),
-                "reason": str(reason),
-            }
+        def same(event: Event) -> bool:
+            return event.kind == CORRECTED and new.items() <= event.payload["values"].items()
 
-        before = self.state.seq
-        state = self._journal.record(decide)
-        known = int(state.seq == before)
-        return Receipt((), known, state.session.stopped)
+        return self._change(decide, CORRECTED, key, same)
 
     def withdraw(
-        self, *, ticket: str | None = None, result: int | None = None, reason: str = ""
-    ) -> None:
+        self,
+        *,
+        ticket: str | None = None,
+        result: int | None = None,
+        reason: str = "",
+        key: str | None = None,
+    ) -> Receipt:
         """Take a result out of the count, for good; it stays in the log.
 
         Parameters
@@ -301,111 +297,99 @@ class Study:
             Which result: the ticket it was told for, or its number.
         reason : str
             For the log.
+        key : str, optional
+            Of the event: given again with the same key, it is recorded once.
         """
+        decide = changes.withdrawal(changes.find_result(ticket, result), reason)
+        return self._change(decide, WITHDRAWN, key)
 
-        def decide(state: State, _: str) -> Entry | None:
-            chosen = _find_result(state, ticket, result)
-            if chosen.withdrawn:
-                return None
-            return WITHDRAWN, _withdrawal([chosen.number], [], reason)
+    def confirm(
+        self,
+        *,
+        result: int | None = None,
+        event: int | None = None,
+        reason: str = "",
+        key: str | None = None,
+    ) -> Receipt:
+        """Confirm a result that is held, or a change that another person has recorded.
 
-        self._journal.record(decide)
+        Parameters
+        ----------
+        result, event : int
+            Number of the held result, or of the event that waits for a second person.
+        reason : str
+            For the log.
+        key : str, optional
+            Of the event: given again with the same key, it is recorded once.
+        """
+        user = self._journal.by["user"]
+        return self._change(changes.confirmation(result, event, user, reason), CONFIRMED, key)
 
-    def cancel(self, *tickets: str, reason: str = "") -> None:
+    def cancel(self, *tickets: str, reason: str = "", key: str | None = None) -> None:
         """Take back tickets that will have no result: they no longer count as pending."""
+        self._change(changes.cancellation(tickets, reason), WITHDRAWN, key)
 
-        def decide(state: State, _: str) -> Entry | None:
-            for ticket in tickets:
-                if state.ledger.ticket(ticket).result is not None:
-                    raise InputError(
-                        f"ticket {ticket!r} has a result: withdraw the result instead"
-                    )
-            waiting = [t for t in dict.fromkeys(tickets) if t in state.ledger.waiting]
-            return (WITHDRAWN, _withdrawal([], waiting, reason)) if waiting else None
-
-        self._journal.record(decide)
-
-    def close(self, reason: str = "") -> None:
+    def close(self, reason: str = "", *, key: str | None = None) -> None:
         """End the study: nothing can be recorded after it."""
-        self._journal.record(lambda *_: (CLOSED, {"schema": SCHEMA, "reason": str(reason)}))
+        reason = read_text("a reason", reason)
+        self._change(lambda *_: (CLOSED, {"reason": reason}), CLOSED, key)
+
+    def _change(
+        self,
+        decide: Decide,
+        kind: str,
+        key: str | None,
+        same: Callable[[Event], bool] = lambda _: True,
+    ) -> Receipt:
+        state, recorded = self._journal.record(
+            decide, read_key(key), lambda event: event.kind == kind and same(event)
+        )
+        waits = recorded.seq if recorded and recorded.seq in state.proposals else None
+        known = int(recorded is None)
+        return Receipt((), known, state.session.stopped, waits=waits)
 
     def _read(self, values: Any) -> list[float]:
         cells: list[float] = read_values(self.problem, values).tolist()
-        return cells
+        return [check_size(o, x) for o, x in zip(self.problem.objectives, cells, strict=True)]
 
-    @property
-    def state(self) -> State:
-        """What the log amounts to, with what others have recorded by now."""
-        return self._journal.refresh()
 
-    @property
-    def problem(self) -> Problem:
-        """What is to be decided."""
-        return self._journal.known.problem
-
-    @property
-    def stopped(self) -> bool:
-        """Whether the stopping rule holds; it depends on what was told, not on tickets."""
-        return self.state.session.stopped
-
-    @property
-    def candidate_set(self) -> tuple[str, ...]:
-        """Pareto set of the estimates."""
-        return self.state.session.candidate_set
-
-    @property
-    def pareto_set(self) -> tuple[str, ...] | None:
-        """The answer, once the study has stopped; None before."""
-        return self.state.session.pareto_set
-
-    @property
-    def closed(self) -> bool:
-        """Whether the study has been closed."""
-        return self.state.closed
-
-    @property
-    def tickets(self) -> tuple[Ticket, ...]:
-        """All tickets given out."""
-        return tuple(self.state.ledger.tickets)
-
-    @property
-    def results(self) -> tuple[Result, ...]:
-        """All results told, the withdrawn ones included."""
-        return tuple(self.state.ledger.results)
-
-    def open_tickets(self) -> list[Ticket]:
-        """Return the tickets that count as pending now."""
-        return self.state.ledger.pending(stamp(self._journal.clock()))
-
-    def status(self) -> Status:
-        """Return what is known now; ``pending`` counts the open tickets of an arm."""
-        state = self.state
-        state.set_pending(stamp(self._journal.clock()))
-        return replace(state.session.status(), closed=state.closed)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the results as a DataFrame, the withdrawn ones included."""
-        from psips.study.frames import results_frame
-
-        return results_frame(self.problem.objectives, self.results)
-
-    @property
-    def log(self) -> pd.DataFrame:
-        """Every event as a row of a DataFrame; `events` has them as objects."""
-        from psips.study.frames import log_frame
-
-        return log_frame(self.events())
-
-    def events(self) -> list[Event]:
-        """Return the whole log."""
-        return self.store.read(self.name)
-
-    def verify(self) -> Verification:
-        """Check the hashes of the whole log, and replay it from its first event."""
-        return verify_log(self.name, self.store)
-
-    def __repr__(self) -> str:
-        return f"Study({self.name!r})"
+def _registration(
+    problem: Problem | str | os.PathLike[str],
+    name: str | None,
+    rules: Rules | None,
+    seed: int | None,
+    conduct: Conduct | Mapping[str, Any] | None,
+    choices: dict[str, Any],
+) -> tuple[str, dict[str, Any]]:
+    """Check a design; return the name of the study and the payload of its first event."""
+    if not isinstance(problem, Problem):
+        file = read_problem_file(problem)
+        problem = file.problem
+        given = {} if file.delta is None else {"delta": file.delta}
+        if rules is None:
+            choices = {**given, **file.rules, **choices}
+        seed = file.seed if seed is None else seed
+        conduct = file.study if conduct is None else conduct
+    check_units(problem)
+    name = read_name(problem.name if name is None else name)
+    chosen = read_rules(rules, choices)
+    seed = secrets.randbits(48) if seed is None else read_count("seed", seed, 0)
+    Session(problem, rules=chosen, rng=seed)  # complains about rules that do not fit
+    if not isinstance(conduct, Conduct):
+        conduct = Conduct.read(conduct or {})
+    payload = {
+        "id": str(uuid4()),
+        "problem": problem.to_dict(),
+        "rules": chosen.to_dict(),
+        "conduct": conduct.to_dict(),
+        "seed": seed,
+        "versions": {
+            "psips": VERSION,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
+    }
+    return name, payload
 
 
 @contextmanager
@@ -420,15 +404,3 @@ def _opened(store: Store | str, create: bool = False) -> Iterator[Store]:
     except BaseException:
         found.close()
         raise
-
-
-def _find_result(state: State, ticket: str | None, number: int | None) -> Result:
-    if (ticket is None) == (number is None):
-        raise InputError("name the result by its ticket or by its number, one of the two")
-    if ticket is not None:
-        return state.ledger.result_of(ticket)
-    return state.ledger.result(read_count("the number of a result", number, 1))
-
-
-def _withdrawal(results: list[int], tickets: list[str], reason: str) -> dict[str, Any]:
-    return {"schema": SCHEMA, "results": results, "tickets": tickets, "reason": str(reason)}

@@ -8,23 +8,28 @@ from typing import Any, NamedTuple
 from psips.errors import InputError
 from psips.measurements import is_frame, means_refused, summary_column
 from psips.problem import Problem
+from psips.store import Event
 from psips.study.deliveries import Delivery, check_repetition
 from psips.study.journal import Entry
-from psips.study.rows import ProblemsError, Row, check_rows
+from psips.study.rows import ProblemsError, Row, check_rows, same_results
 from psips.study.slips import find_slips
-from psips.study.state import SCHEMA, TOLD, State
+from psips.study.state import TOLD, Recorded, State
 
 
 class Receipt(NamedTuple):
     """What became of results: the new ones, how many were known, and whether it stopped.
 
-    ``warnings`` has a sentence for each value that is too far from the others to be noise.
+    ``warnings`` has a sentence for each value that is too far from the others to be noise,
+    ``held`` are the results that wait for confirmation now, ``waits`` is the number of the
+    event, if it is a change that another person has to confirm.
     """
 
     results: tuple[int, ...]
     known: int
     stopped: bool
     warnings: tuple[str, ...] = ()
+    held: tuple[int, ...] = ()
+    waits: int | None = None
 
 
 def read_rows(problem: Problem, given: Any) -> Iterable[Row]:
@@ -63,7 +68,6 @@ class Telling:
     ) -> None:
         self._study, self._rows, self._strict = study, list(rows), strict
         self._delivery, self._again = delivery, again
-        self.new: tuple[int, ...] = ()
         self.known = 0
         self.slips: list[str] = []
 
@@ -76,8 +80,6 @@ class Telling:
         self.slips = find_slips(state.problem, self._study, results, told)
         if self._strict and self.slips:
             raise ProblemsError([f"{text.split(': if')[0]}: check it" for text in self.slips])
-        first = len(results) + 1
-        self.new = tuple(range(first, first + len(told)))
         if not told:
             return None
         objectives = state.problem.objectives
@@ -91,8 +93,16 @@ class Telling:
             for result in told
         ]
         file = {} if self._delivery is None else {"file": self._delivery.payload()}
-        return TOLD, {"schema": SCHEMA, "results": entries, **file}
+        return TOLD, {"results": entries, **file}
 
-    def receipt(self, stopped: bool) -> Receipt:
+    def is_in(self, problem: Problem, event: Event) -> bool:
+        """Whether an event holds these results."""
+        return event.kind == TOLD and same_results(problem, event.payload, self._rows)
+
+    def receipt(self, state: State, recorded: Recorded | None) -> Receipt:
         """Return what became of the results."""
-        return Receipt(self.new, self.known, stopped, tuple(self.slips))
+        new: tuple[int, ...] = ()
+        if recorded is not None:
+            new = tuple(range(recorded.first, recorded.first + recorded.size))
+        held = tuple(number for number in new if state.ledger.result(number).held)
+        return Receipt(new, self.known, state.session.stopped, tuple(self.slips), held)

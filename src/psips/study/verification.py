@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from psips.errors import InputError, unknown
-from psips.store import Event, Snapshot, Store, broken_links
-from psips.study.inputs import read_known_name
+from psips.store import EVERY, Event, Snapshot, Store, StoreError, broken_links
+from psips.study.inputs import now, read_known_name, stamp
+from psips.study.people import VERSION
 from psips.study.state import State
+
+AHEAD = timedelta(days=1)  # that clocks may differ by
 
 
 class Verification(NamedTuple):
@@ -19,37 +23,73 @@ class Verification(NamedTuple):
     problems: tuple[str, ...]
 
 
-def verify_log(study: str, store: Store) -> Verification:
+def verify_log(study: str, store: Store, at: datetime | None = None) -> Verification:
     """Check the log of a study and its cached state; works on a damaged log too.
 
     Parameters
     ----------
     study : str
     store : Store
+    at : datetime, optional
+        The time of the check.
     """
-    events = store.read(read_known_name(study))
+    return replay_log(study, store, at)[0]
+
+
+def replay_log(
+    study: str, store: Store, at: datetime | None = None
+) -> tuple[Verification, State | None]:
+    """Check a log, and return the state it gives without any cache; None if it gives none."""
+    try:
+        events = store.read(read_known_name(study), EVERY)
+    except StoreError as error:
+        return Verification(0, "", (str(error),)), None
     if not events:
         raise unknown("study", study, store.studies())
-    kept = store.load_snapshot(study)
-    problems = broken_links(events)
+    problems = broken_links(events, stamp((at or now()) + AHEAD))
+    state = None
     if not problems:
         try:
-            problems = _replay(events, kept)
-        except (InputError, KeyError, TypeError, ValueError, IndexError) as error:
-            problems = [f"the log cannot be replayed: {error}"]
-    return Verification(len(events), events[-1].hash, tuple(problems))
+            state, problems = _replay(events, _kept(study, store))
+        except (
+            *(InputError, KeyError, TypeError, ValueError, IndexError),
+            *(AttributeError, OverflowError, RecursionError),
+        ) as error:
+            problems = [f"the log cannot be replayed: {str(error)[:300]}"]
+    return Verification(len(events), str(events[-1].hash), tuple(problems)), state
 
 
-def _replay(events: Sequence[Event], kept: Snapshot | None) -> list[str]:
-    """Replay event by event, so that every ask is made again."""
+def _kept(study: str, store: Store) -> Snapshot | None:
+    try:
+        kept = store.load_snapshot(study)
+    except StoreError:
+        return None
+    if kept is None or (kept.open() or "").find(f'"version":"{VERSION}"') < 0:
+        return None  # nobody would use it
+    return kept
+
+
+def _replay(events: Sequence[Event], kept: Snapshot | None) -> tuple[State, list[str]]:
+    """Replay the log, in time that is proportional to its length.
+
+    Every ask is made again that comes before the first change of the past or after the
+    last; between them that would take one replay for each change.
+    """
+    last = _last_change(events)
+    stops = {last, len(events)} | ({kept.seq} if kept else set())
     problems = []
     state = State(events[0])
+    for stop in sorted(stop for stop in stops if stop >= 1):
+        state.catch_up(events[state.seq : stop], lambda seq: events[:seq])
+        if kept is not None and kept.seq == stop and state.snapshot() != kept:
+            problems.append(f"the cached state of event {stop} is not what the log gives")
+    return state, problems + state.diverged
+
+
+def _last_change(events: Sequence[Event]) -> int:
+    """Return the number of the last event that changes the past; 0 if there is none."""
+    state, last = State(events[0]), 0
     for event in events[1:]:
-        state.catch_up([event], lambda seq: events[:seq])
-        if kept is not None and kept.seq == event.seq:
-            restored = State.restore(events[0], kept)
-            if restored is not None and restored.snapshot() != state.snapshot():
-                problems.append(
-                    f"the cached state of event {event.seq} is not what the log gives"
-                )
-    return problems + state.diverged
+        if state._apply(event, learn=False):
+            last = event.seq
+    return last

@@ -1,0 +1,194 @@
+"""``psips study``: confirm what is held; checks, copies, signatures, formats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from psips.cli.reading import DEFAULT, checked_store
+from psips.cli.screen import examples
+from psips.cli.study import (
+    NOT_VERIFIED,
+    Json,
+    Key,
+    Name,
+    Number,
+    Overwrite,
+    Reason,
+    StoreUrl,
+    _open,
+    _print,
+    study,
+)
+from psips.cli.writing import check_target, write_whole, write_with
+
+
+@study.command(
+    epilog=examples(
+        "psips study confirm trial --result 7",
+        "psips study confirm trial --event 12 --reason checked",
+    )
+)
+def confirm(
+    name: Name,
+    result: Number = None,
+    event: Annotated[
+        int | None, typer.Option(help="Number of a correction or withdrawal that waits.")
+    ] = None,
+    reason: Reason = "",
+    key: Key = None,
+    store: StoreUrl = DEFAULT,
+    as_json: Json = False,
+) -> None:
+    """Confirm a result that is held, or the change that another person has recorded."""
+    with _open(name, store) as opened:
+        receipt = opened.confirm(result=result, event=event, reason=reason, key=key)
+    data = {"confirmed": 1 - receipt.known, "stopped": receipt.stopped}
+    _print(data, "nothing is to be confirmed" if receipt.known else "confirmed", as_json)
+
+
+@study.command(epilog=examples("psips study migrate --store sqlite:///lab.db"))
+def migrate(store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
+    """Bring a store of an older psips to the present format; no event is touched."""
+    from psips.store import open_store
+
+    with open_store(checked_store(store)) as opened:
+        before, after = opened.migrate()
+    text = f"the store had format {before}, and has format {after} now"
+    _print({"before": before, "after": after}, text, as_json)
+
+
+@study.command(epilog=examples("psips study backup studies.db"))
+def backup(
+    file: Annotated[Path, typer.Argument(help="SQLite file to write.")],
+    overwrite: Overwrite = False,
+    store: StoreUrl = DEFAULT,
+    as_json: Json = False,
+) -> None:
+    """Copy all studies of a store, which may be in use, to one file."""
+    from psips.store import open_store
+    from psips.study import transfer
+
+    check_target(file, overwrite)
+    heads: dict[str, str] = {}
+    with open_store(checked_store(store)) as opened:
+        write_with(file, lambda part: heads.update(transfer.backup(opened, part)))
+    _print_heads(heads, as_json)
+
+
+@study.command(epilog=examples("psips study restore studies.db --store sqlite:///lab.db"))
+def restore(
+    file: Annotated[Path, typer.Argument(help="What `psips study backup` wrote.")],
+    name: Annotated[str | None, typer.Option(help="The one study to restore.")] = None,
+    store: StoreUrl = DEFAULT,
+    as_json: Json = False,
+) -> None:
+    """Copy the studies of a backup into a store that lacks them."""
+    from psips.store import open_store
+    from psips.study import transfer
+
+    with open_store(checked_store(store), create=True) as opened:
+        heads = transfer.restore(opened, file, name)
+    _print_heads(heads, as_json)
+
+
+@study.command("import", epilog=examples("psips study import trial.json"))
+def import_study(
+    file: Annotated[Path, typer.Argument(help="What `psips study export --json` wrote.")],
+    store: StoreUrl = DEFAULT,
+    as_json: Json = False,
+) -> None:
+    """Take in a study from its JSON export, with the same hashes."""
+    from psips.store import open_store
+    from psips.study import transfer
+
+    with open_store(checked_store(store), create=True) as opened:
+        name, head = transfer.import_export(opened, file)
+    _print_heads({name: head}, as_json)
+
+
+@study.command(epilog=examples("psips study sign trial --ssh-key ~/.ssh/id_ed25519"))
+def sign(
+    name: Name,
+    key: Annotated[Path, typer.Option("--ssh-key", help="SSH key to sign with.")],
+    out: Annotated[Path | None, typer.Option(help="File; NAME.sig if left out.")] = None,
+    overwrite: Overwrite = False,
+    store: StoreUrl = DEFAULT,
+    as_json: Json = False,
+) -> None:
+    """Sign the head of the log: a file that says what the log was, and who saw it."""
+    from psips.study.signing import sign as make
+
+    with _open(name, store) as opened:
+        target = Path(f"{opened.name.replace('/', '_')}.sig") if out is None else out
+        check_target(target, overwrite)
+        events = opened.events()
+        write_whole(target, make(opened.name, events, key))
+    head = events[-1]
+    data = {"events": head.seq, "head": head.hash, "signature": str(target)}
+    _print(data, f"signed {head.seq} events with hash {head.hash}: {target}", as_json)
+
+
+@study.command(
+    epilog=examples(
+        "psips study verify trial",
+        "psips study verify trial --signatures trial.sig --signers allowed_signers",
+    )
+)
+def verify(
+    name: Name,
+    signatures: Annotated[
+        list[Path] | None, typer.Option(help="Signature to check too; may be repeated.")
+    ] = None,
+    signers: Annotated[
+        Path, typer.Option(help="Who may sign: a name and a public SSH key in each line.")
+    ] = Path("allowed_signers"),
+    store: StoreUrl = DEFAULT,
+    as_json: Json = False,
+) -> None:
+    """Check the hashes of the log and replay it; code 1 if something does not fit."""
+    from psips.errors import InputError
+    from psips.store import EVERY, open_store
+    from psips.study import verify_log
+    from psips.study.signing import check_signature
+
+    signed, problems = [], []
+    with open_store(checked_store(store), damaged=True) as opened:
+        found = verify_log(name, opened)
+        damage = opened.damage()
+        if damage:
+            problems.append(f"the database finds its file damaged: {damage}")
+        problems += found.problems
+        for file in signatures or []:
+            try:
+                events = opened.read(name, EVERY)
+                signed.append(check_signature(name, events, file, signers))
+            except InputError as error:
+                problems.append(f"{file.name}: {error}")
+    text = f"{found.events} events, the last has hash {found.head}\n"
+    text += "\n".join([*signed, *problems])
+    if not problems:
+        text = f"{text.rstrip()}\nthe log is as it was written, and replays"
+    data = {**found._asdict(), "problems": problems}
+    _print({**data, "signed": signed} if signatures else data, text, as_json)
+    if problems:
+        raise typer.Exit(NOT_VERIFIED)
+
+
+@study.command(epilog=examples("psips study heads"))
+def heads(store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
+    """Print the head of every study, to be kept where the store's owner cannot change it."""
+    from psips.store import open_store
+    from psips.study import Study
+
+    with open_store(checked_store(store)) as opened:
+        found = {name: Study.open(name, opened).state for name in opened.studies()}
+    plain = {name: {"events": s.seq, "head": s.hash} for name, s in found.items()}
+    text = "\n".join(f"{s.hash}  {s.seq}  {name}" for name, s in found.items())
+    _print(plain, text, as_json)
+
+
+def _print_heads(heads: dict[str, str], as_json: bool) -> None:
+    _print(dict(heads), "\n".join(f"{head}  {name}" for name, head in heads.items()), as_json)

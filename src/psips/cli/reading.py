@@ -1,0 +1,66 @@
+"""How the commands of studies reach a store, and what they say of a log."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from psips.cli.escaping import one_line
+
+if TYPE_CHECKING:
+    from psips.store import Event
+    from psips.study import Study
+
+DEFAULT = "sqlite:///psips.db"
+
+
+def checked_store(url: str) -> str:
+    """Refuse a store that would be gone when the command ends."""
+    from psips.errors import InputError
+    from psips.store.urls import is_memory, read_url
+
+    if is_memory(read_url(url)):
+        raise InputError(
+            f"{url} is a store in memory, gone when the command ends: name a file, as in "
+            f"{DEFAULT}"
+        )
+    return url
+
+
+def raw_events(name: str, store: str) -> list[Event]:
+    """Read a log without judging it."""
+    from psips.errors import unknown
+    from psips.store import EVERY, open_store
+
+    with open_store(checked_store(store), damaged=True) as opened:
+        events = opened.read(name, EVERY)
+        if not events:
+            raise unknown("study", name, opened.studies())
+    return events
+
+
+def held_lines(opened: Study) -> str:
+    """Say which results and changes wait for a confirmation."""
+    text = ""
+    for result in opened.held:
+        values = ", ".join(f"{value:g}" for value in result.values)
+        text += one_line(f"held, does not count: result {result.number} of {result.arm} ")
+        text += f"({values}), beyond what the noise allows: measure again, confirm, correct or "
+        text += "withdraw it\n"
+    for seq, change in sorted(opened.state.proposals.items()):
+        text += one_line(f"event {seq} ({change['kind']}, by {change['user']}) waits for ")
+        text += "another person to confirm it\n"
+    return f"{text}\n" if text else ""
+
+
+def event_line(event: Event) -> str:
+    """One line on an event, without what everyone knows; of a damaged one what there is."""
+    hidden = ("schema", "problem", "versions", "key", "by")
+    data = event.to_dict()["payload"]
+    if isinstance(data, dict):
+        who = data.get("by")
+        data = {key: value for key, value in data.items() if key not in hidden}
+        if isinstance(who, dict):
+            data["by"] = f"{who.get('user')}@{who.get('host')}"
+    text = json.dumps(data, ensure_ascii=False)
+    return one_line(f"{event.seq!s:>6}  {event.at}  {event.kind!s:<9}  {text}")

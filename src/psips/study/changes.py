@@ -1,0 +1,112 @@
+"""Changes of what was told: corrections, withdrawals, and their confirmation by others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from psips.errors import InputError
+from psips.study.conduct import read_reason, read_text
+from psips.study.inputs import read_count
+from psips.study.journal import Decide, Entry
+from psips.study.ledger import Result
+from psips.study.state import CONFIRMED, CORRECTED, WITHDRAWN, State
+
+Find = Callable[[State], Result]
+
+
+def find_result(ticket: str | None, number: int | None) -> Find:
+    """Return how to find a result by its ticket or by its number, one of the two."""
+    if (ticket is None) == (number is None):
+        raise InputError("name the result by its ticket or by its number, one of the two")
+    if ticket is not None:
+        return lambda state: state.ledger.result_of(ticket)
+    whole = read_count("the number of a result", number, 1)
+    return lambda state: state.ledger.result(whole)
+
+
+def correction(find: Find, new: Mapping[str, float], reason: str) -> Decide:
+    """Return how to decide on the event that replaces those values of a result that change."""
+
+    def decide(state: State, _: str) -> Entry | None:
+        chosen = find(state)
+        if chosen.withdrawn:
+            raise InputError(f"result {chosen.number} was withdrawn: nothing to correct")
+        objectives = state.problem.objectives
+        old = zip(objectives, chosen.values, strict=True)
+        cells = tuple(new.get(objective, value) for objective, value in old)
+        if chosen.values == cells and not chosen.held:
+            return None
+        payload = {
+            "result": chosen.number,
+            "values": dict(zip(objectives, cells, strict=True)),
+            "instead_of": dict(zip(objectives, chosen.values, strict=True)),
+            "reason": read_reason(state.conduct, reason),
+        }
+        return CORRECTED, _awaiting(state, payload)
+
+    return decide
+
+
+def withdrawal(find: Find, reason: str) -> Decide:
+    """Return how to decide on the event that takes a result out of the count."""
+
+    def decide(state: State, _: str) -> Entry | None:
+        chosen = find(state)
+        if chosen.withdrawn:
+            return None
+        payload = {
+            "results": [chosen.number],
+            "tickets": [],
+            "reason": read_reason(state.conduct, reason),
+        }
+        return WITHDRAWN, _awaiting(state, payload)
+
+    return decide
+
+
+def cancellation(tickets: Sequence[str], reason: str) -> Decide:
+    """Return how to decide on the event that takes back tickets."""
+    reason = read_text("a reason", reason)
+
+    def decide(state: State, _: str) -> Entry | None:
+        for ticket in tickets:
+            if state.ledger.ticket(ticket).result is not None:
+                raise InputError(f"ticket {ticket!r} has a result: withdraw the result instead")
+        waiting = [t for t in dict.fromkeys(tickets) if t in state.ledger.waiting]
+        payload = {"results": [], "tickets": waiting, "reason": reason}
+        return (WITHDRAWN, payload) if waiting else None
+
+    return decide
+
+
+def confirmation(result: int | None, event: int | None, user: str, reason: str) -> Decide:
+    """Return how to decide on the event that confirms a held result, or another's change."""
+    if (result is None) == (event is None):
+        raise InputError("name a result that is held, or an event that waits: one of the two")
+    reason = read_text("a reason", reason)
+
+    def decide(state: State, _: str) -> Entry | None:
+        if result is not None:
+            held = state.ledger.result(read_count("the number of a result", result, 1))
+            if held.withdrawn:
+                raise InputError(f"result {held.number} was withdrawn: nothing to confirm")
+            if not held.held:
+                return None
+            return CONFIRMED, {"results": [held.number], "events": [], "reason": reason}
+        number = read_count("the number of an event", event, 1)
+        proposal = state.proposals.get(number)
+        if proposal is None:
+            raise InputError(f"event {number} does not wait for a confirmation")
+        if proposal["user"] == user:
+            raise InputError(
+                f"event {number} was recorded by {user!r}: another person must confirm it"
+            )
+        return CONFIRMED, {"results": [], "events": [number], "reason": reason}
+
+    return decide
+
+
+def _awaiting(state: State, payload: dict[str, Any]) -> dict[str, Any]:
+    """Mark a change that another person must confirm, if the design says so."""
+    return {**payload, "awaits": True} if state.conduct.two_people else payload

@@ -1,0 +1,126 @@
+"""Results that the noise cannot explain are held: recorded, but not counted until confirmed.
+
+The noise is registered, so it can be said what it cannot do: put two results of one arm
+more than ``limit`` standard deviations of their difference apart. A result that far from
+all others of its arm is held. If the arm has one other result only, nobody knows which of
+the two is wrong, and both are held, until a third agrees with one of them. An arm's only
+result has none to be compared with: if it lies that far outside everything that was measured
+of other arms, it waits for a second that agrees with it.
+
+All of this is a function of the results in the order in which they were told.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psips.kernels.model import Floats
+
+if TYPE_CHECKING:
+    from psips.study.ledger import Result
+
+
+class Holder:
+    """Which values of each arm count, as far as needed to judge the next result."""
+
+    def __init__(self, sd: Sequence[float], arms: Sequence[str], limit: float | None) -> None:
+        self.limit = limit
+        self._sd = np.asarray(sd, dtype=float) * math.sqrt(2.0)  # of a difference
+        self._arms = {arm: place for place, arm in enumerate(arms)}
+        self._of: list[list[Result]] = [[] for _ in arms]
+        self._count = np.zeros(len(self._arms), np.int64)
+        shape = (len(self._arms), len(self._sd))
+        self._low, self._high = np.full(shape, math.inf), np.full(shape, -math.inf)
+        self._opened: int | None = None  # the arm of the first result that counts
+
+    def restore(self, results: Sequence[Result]) -> None:
+        """Take over results whose fate is known."""
+        if self.limit is not None:
+            for result in results:
+                self._of[self._arms[result.arm]].append(result)
+            self.look_again(self._arms)
+
+    def look_again(self, arms: Iterable[str]) -> None:
+        """Take note that the values or the fate of results of these arms have changed."""
+        if self.limit is None:
+            return
+        for name in arms:
+            arm = self._arms[name]
+            values = np.array([r.values for r in self._of[arm] if r.counts], dtype=float)
+            self._count[arm] = len(values)
+            self._low[arm], self._high[arm] = math.inf, -math.inf
+            if len(values):
+                self._low[arm], self._high[arm] = values.min(axis=0), values.max(axis=0)
+        first = [next((r.number for r in of if r.counts), math.inf) for of in self._of]
+        least = min(first)
+        self._opened = first.index(least) if least < math.inf else None
+
+    def take(self, result: Result) -> bool:
+        """Decide on a new result; return whether the fate of an earlier one has changed."""
+        if self.limit is None:
+            return False
+        arm = self._arms[result.arm]
+        others = self._of[arm]
+        others.append(result)
+        changed = False
+        if self._count[arm] == 0:
+            friend = next((r for r in others[:-1] if r.held and self._agree(r, result)), None)
+            if friend is not None and not friend.withdrawn:
+                friend.held, changed = False, True
+            elif self._is_outside(arm, result):
+                result.held = True
+                return False
+        elif self._far(result, self._low[arm], self._high[arm]):
+            result.held = True
+            if self._count[arm] == 1:
+                changed = self._doubt(arm)
+            return changed
+        if changed:
+            self.look_again([result.arm])
+        else:
+            self._count_in(arm, result)
+        return self._doubt_the_opening(arm) or changed
+
+    def _count_in(self, arm: int, result: Result) -> None:
+        self._count[arm] += 1
+        self._low[arm] = np.minimum(self._low[arm], result.values)
+        self._high[arm] = np.maximum(self._high[arm], result.values)
+        if self._opened is None:
+            self._opened = arm
+
+    def _doubt(self, arm: int) -> bool:
+        """Hold the only result of an arm, unless someone has confirmed it."""
+        sole = next(r for r in self._of[arm] if r.counts)
+        if sole.confirmed:
+            return False
+        sole.held = True
+        self.look_again([sole.arm])
+        return True
+
+    def _doubt_the_opening(self, arm: int) -> bool:
+        """Look at the very first result again, now that others are there to compare with."""
+        first = self._opened
+        if first is None or first == arm or self._count[first] != 1:
+            return False
+        sole = next(r for r in self._of[first] if r.counts)
+        return self._is_outside(first, sole) and self._doubt(first)
+
+    def _agree(self, one: Result, other: Result) -> bool:
+        return not self._far(one, np.asarray(other.values), np.asarray(other.values))
+
+    def _is_outside(self, arm: int, result: Result) -> bool:
+        """Whether a result is far outside what was measured of the other arms."""
+        others = self._count > 0
+        others[arm] = False
+        if not others.any():
+            return False
+        return self._far(result, self._low[others].min(axis=0), self._high[others].max(axis=0))
+
+    def _far(self, result: Result, low: Floats, high: Floats) -> bool:
+        x = np.asarray(result.values)
+        beyond = np.maximum(low - x, x - high) / self._sd
+        return not bool((beyond <= self.limit).all())

@@ -1,0 +1,130 @@
+"""Copies of studies: a backup of a whole store, and logs that come back with their heads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from psips.errors import InputError
+from psips.store import ConflictError, DamagedError, Event, Store, broken_links, open_store
+from psips.store.events import canonical
+from psips.study.state import State
+
+LARGEST_FILE = 2_000_000_000  # bytes of an export
+
+
+def backup(store: Store, file: Path) -> dict[str, str]:
+    """Copy all studies, as they are at one moment, to a new SQLite store; return the heads.
+
+    Parameters
+    ----------
+    store : Store
+        It may be in use.
+    file : path that does not exist, or an empty file
+    """
+    logs = _logs(store.read_all())
+    for name, events in logs.items():
+        _check(name, events)
+    with open_store(f"sqlite:///{file}", create=True) as made:
+        for name, events in logs.items():
+            with made.writing(name) as writer:
+                writer.copy(events)
+        with made.engine.connect() as connection:  # one file, without others beside it
+            connection.exec_driver_sql("ROLLBACK")
+            connection.exec_driver_sql("PRAGMA journal_mode=DELETE")
+    return {name: events[-1].hash for name, events in logs.items()}
+
+
+def restore(store: Store, file: Path, only: str | None = None) -> dict[str, str]:
+    """Copy the studies of a backup, or one of them, into a store that lacks them.
+
+    Parameters
+    ----------
+    store : Store
+    file : path of a store
+    only : str, optional
+        The one study to restore.
+    """
+    with open_store(f"sqlite:///{file}") as kept:
+        logs = _logs(kept.read_all())
+    if only is not None:
+        if only not in logs:
+            raise InputError(f"there is no study {only!r} in {file}")
+        logs = {only: logs[only]}
+    taken = [name for name in logs if name in store.studies()]
+    if taken:
+        raise InputError(
+            f"there is a study {taken[0]!r} in this store already: nothing was restored"
+        )
+    for name, events in logs.items():
+        _check(name, events)
+    return {name: _copy(store, name, events) for name, events in logs.items()}
+
+
+def import_export(store: Store, file: Path) -> tuple[str, str]:
+    """Take in the log of a JSON export; return the study's name and its head.
+
+    The hashes are worked out anew from what the file says, so the head is that of the
+    exported study, or the file is refused.
+
+    Parameters
+    ----------
+    store : Store
+    file : path of what ``psips study export --format json`` wrote
+    """
+    try:
+        if file.stat().st_size > LARGEST_FILE:
+            raise InputError(f"{file.name} is too large for an export")
+        data = json.loads(file.read_text(encoding="utf-8"))
+        name = data["study"]
+        events = [_event(name, entry) for entry in data["events"]]
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {error.strerror}") from None
+    except InputError:
+        raise
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise InputError(
+            f"{file.name} is not what `psips study export --format json` writes"
+        ) from None
+    _check(name, events)
+    return name, _copy(store, name, events)
+
+
+def _event(study: Any, entry: dict[str, Any]) -> Event:
+    text = canonical(entry["payload"])
+    fields = (entry["at"], entry["kind"], text, entry["previous"], entry["hash"])
+    return Event(study, entry["seq"], *fields)
+
+
+def _logs(events: Sequence[Event]) -> dict[str, list[Event]]:
+    return {name: list(log) for name, log in groupby(events, key=lambda event: event.study)}
+
+
+def _check(name: str, events: Sequence[Event]) -> None:
+    problems = broken_links(events)
+    if problems or not events:
+        found = problems[0] if problems else "it is empty"
+        raise DamagedError(
+            f"the log of {str(name)[:100]!r} is not as it was written: {found}; nothing was "
+            "copied"
+        )
+    try:
+        State(events[0])  # it can be opened
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DamagedError(
+            f"the log of {name[:100]!r} does not begin with its creation: {str(error)[:200]}"
+        ) from None
+
+
+def _copy(store: Store, name: str, events: Sequence[Event]) -> str:
+    try:
+        with store.writing(name) as writer:
+            writer.copy(events)
+    except ConflictError:
+        raise InputError(
+            f"there is a study {name!r} in this store already: nothing was copied"
+        ) from None
+    return events[-1].hash

@@ -1,0 +1,124 @@
+"""What can be seen of a study: its log, and what the log amounts to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from psips.problem import Problem
+from psips.status import Status
+from psips.store import EVERY, DamagedError, Event, broken_links
+from psips.study.inputs import stamp
+from psips.study.journal import Journal
+from psips.study.ledger import Result, Ticket
+from psips.study.state import State
+from psips.study.verification import Verification, replay_log, verify_log
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class View:
+    """A study as far as it can be read."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self.name = journal.name
+        self.store = journal.store
+
+    @property
+    def state(self) -> State:
+        """What the log amounts to, with what others have recorded by now."""
+        return self._journal.refresh()
+
+    @property
+    def problem(self) -> Problem:
+        """What is to be decided."""
+        return self._journal.known.problem
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the stopping rule holds; it depends on what was told, not on tickets."""
+        return self.state.session.stopped
+
+    @property
+    def candidate_set(self) -> tuple[str, ...]:
+        """Pareto set of the estimates."""
+        return self.state.session.candidate_set
+
+    @property
+    def pareto_set(self) -> tuple[str, ...] | None:
+        """The answer, once the study has stopped; None before."""
+        return self.state.session.pareto_set
+
+    @property
+    def closed(self) -> bool:
+        """Whether the study has been closed."""
+        return self.state.closed
+
+    @property
+    def tickets(self) -> tuple[Ticket, ...]:
+        """All tickets given out."""
+        return tuple(self.state.ledger.tickets)
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """All results told, the withdrawn ones included."""
+        return tuple(self.state.ledger.results)
+
+    @property
+    def held(self) -> tuple[Result, ...]:
+        """Results that do not count until they are confirmed or corrected."""
+        return tuple(r for r in self.results if r.held and not r.withdrawn)
+
+    def open_tickets(self) -> list[Ticket]:
+        """Return the tickets that count as pending now."""
+        return self.state.ledger.pending(stamp(self._journal.clock()))
+
+    def status(self) -> Status:
+        """Return what is known now; ``pending`` counts the open tickets of an arm."""
+        state = self.state
+        state.set_pending(stamp(self._journal.clock()))
+        return replace(state.session.status(), closed=state.closed)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the results as a DataFrame, the withdrawn and the held ones included."""
+        from psips.study.frames import results_frame
+
+        return results_frame(self.problem.objectives, self.results)
+
+    @property
+    def log(self) -> pd.DataFrame:
+        """Every event as a row of a DataFrame; `events` has them as objects."""
+        from psips.study.frames import log_frame
+
+        return log_frame(self.events())
+
+    def events(self) -> list[Event]:
+        """Return the whole log, its hashes checked."""
+        events = self.store.read(self.name, EVERY)
+        problems = broken_links(events)
+        if problems:
+            raise DamagedError(
+                f"the log of {self.name!r} is not as it was written: {problems[0]}; see "
+                "`psips study verify`"
+            )
+        return events
+
+    def verify(self) -> Verification:
+        """Check the hashes of the whole log, and replay it from its first event."""
+        return verify_log(self.name, self.store, self._journal.clock())
+
+    def replayed(self) -> Verification:
+        """As `verify`; from now on what is seen rests on that replay, and on no cache."""
+        found, state = replay_log(self.name, self.store, self._journal.clock())
+        if state is None:
+            raise DamagedError(
+                f"the log of {self.name!r} is not as it was written: {found.problems[0]}; see "
+                "`psips study verify`"
+            )
+        self._journal.adopt(state)
+        return found
+
+    def __repr__(self) -> str:
+        return f"Study({self.name!r})"
