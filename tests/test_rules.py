@@ -42,6 +42,8 @@ def test_every_rule_runs(field: str, table: dict[str, Any]) -> None:
         choice: dict[str, Any] = {field: name}
         if field == "stopping" and name == "elimination":
             choice["sampling"] = name
+        if name == "sharp":
+            choice["stopping"] = "posterior"
         if name == "top-two":
             made = Instance(
                 "line",
