@@ -42,6 +42,8 @@ def test_every_rule_runs(field: str, table: dict[str, Any]) -> None:
         choice: dict[str, Any] = {field: name}
         if field == "stopping" and name == "elimination":
             choice["sampling"] = name
+        if name == "sharp":
+            choice["stopping"] = "posterior"
         if name == "top-two":
             made = Instance(
                 "line",
@@ -118,7 +120,7 @@ def test_proven_where_there_is_a_proof() -> None:
 )
 def test_proven_where_there_is_none(problem: Problem, reason: str) -> None:
     with pytest.raises(InputError, match=f"no proof .* is known {reason}"):
-        Rules(calibration="proven").options(problem)
+        Rules(stopping="posterior", calibration="proven").options(problem)
 
 
 def unproven() -> list[Problem]:
@@ -133,11 +135,11 @@ def unproven() -> list[Problem]:
 @pytest.mark.parametrize("problem", unproven(), ids=str)
 def test_what_a_refusal_proposes_is_not_refused(problem: Problem, draws: str) -> None:
     with pytest.raises(InputError) as error:
-        Rules(calibration="proven", draws=draws).options(problem)
+        Rules(stopping="posterior", calibration="proven", draws=draws).options(problem)
     proposed = str(error.value).partition(": choose ")[2]
     stopping, calibration = proposed.split(", or ")
     assert calibration == "calibration='heuristic'"
-    Rules(calibration="heuristic", draws=draws).options(problem)
+    Rules(stopping="posterior", calibration="heuristic", draws=draws).options(problem)
     if "parameter_set=Ball(...)" in stopping:
         problem = linear(problem.d, Ball(2.0))
     draws = "first-hit" if "draws='first-hit'" in stopping else draws
@@ -181,11 +183,12 @@ def test_estimating_eta_of_a_linear_problem_needs_a_bound() -> None:
 
 
 def test_the_published_rule_keeps_its_calibration() -> None:
-    assert Rules().calibration == "sharp"
-    assert Rules(sampling="round-robin").calibration == "sharp"
+    assert Rules().calibration == "measured"
+    assert Rules(sampling="round-robin").calibration == "measured"
     assert Rules(sampling="posterior").calibration == "heuristic"
     assert Rules(sampling="posterior", calibration="sharp").calibration == "sharp"
-    assert Rules(stopping="glr").calibration == "heuristic"
+    assert Rules(sampling="track-and-stop").calibration == "heuristic"
+    assert (Rules(draws="literal").stopping, Rules().stopping) == ("posterior", "glr")
 
 
 @pytest.mark.parametrize(

@@ -226,13 +226,14 @@ def test_status() -> None:
         assert (fraction == 1.0) == status.stopped
         if status.stopped:
             break
-        hit, budget = status.evidence["log_hit"], status.evidence["log_budget"]
-        assert hit is not None
-        assert budget is not None
-        assert hit <= budget
+        value, threshold = status.evidence["evidence"], status.evidence["threshold"]
+        if value:
+            assert threshold is not None
+            assert value < threshold
+            assert "more (an even chance)" in str(status)
     assert status.stopped
-    assert status.evidence["log_hit"] is None
-    assert str(status).startswith(f"stopped after {session.results} results\nPareto set: green")
+    head = f"stopped after {session.results} results (confidence 0.9, measured)\n"
+    assert str(status).startswith(f"{head}Pareto set: green")
     assert repr(status).startswith("Status(stopped, ")
     with pytest.raises(AttributeError):
         status.stopped = False  # type: ignore[misc]
@@ -405,7 +406,7 @@ RULES: list[dict[str, Any]] = [
     {"sampling": "posterior", "tracking": "mixture"},
     {"sampling": "posterior", "draws": "literal"},
     {"sampling": "uniform", "stopping": "never"},
-    {"calibration": "sharp", "kappa": 2.0, "delta": 0.01},
+    {"stopping": "posterior", "calibration": "sharp", "kappa": 2.0, "delta": 0.01},
     {"sampling": "oracle", "target": [0.2] * 5},
     {"sampling": "posterior", "draws": "literal", "eta": "estimate"},
 ]

@@ -146,12 +146,14 @@ def test_the_proven_threshold_covers_the_shrinkage(xi: float) -> None:
 
 def test_a_refusal_names_the_rules_that_have_a_proof() -> None:
     with pytest.raises(InputError, match="choose stopping='certified' or 'glr', which have"):
-        Rules(calibration="proven").options(linear(Ball(1.0)))
+        Rules(stopping="posterior", calibration="proven").options(linear(Ball(1.0)))
 
 
 def test_choices_that_do_not_go_together() -> None:
-    with pytest.raises(InputError, match="'sharp' is one of the posterior rule"):
+    with pytest.raises(InputError, match="'sharp' is one of the rule 'posterior'"):
         Rules(stopping="glr", calibration="sharp")
+    with pytest.raises(InputError, match="'measured' is one of the rule 'glr'"):
+        Rules(stopping="posterior", calibration="measured")
     with pytest.raises(InputError, match="not by 'certified': leave draws at 'first-hit'"):
         Rules(stopping="certified", draws="literal")
 

@@ -17,7 +17,7 @@ from psips.kernels.belief import SPANNED, Belief, empty_belief, learn, refit
 from psips.kernels.cover import Cover, empty_cover
 from psips.kernels.draws import LITERAL, Draw, empty_draw
 from psips.kernels.front import MEMBERS, RECORDS, Front, empty_front
-from psips.kernels.model import Floats, Ints, Model
+from psips.kernels.model import Floats, Model
 from psips.kernels.noise import Source
 from psips.kernels.rivalry import (
     drive_gradient,
@@ -219,12 +219,6 @@ class Engine:
         """Proposals and literal draws made so far (2,)."""
         return self._draw.made[:2]
 
-    @property
-    def nearest(self) -> tuple[Ints, Ints]:
-        """The piece of Alt that was nearest last time: z and how many constraints; those."""
-        nearest = self._draw.nearest
-        return nearest, self._draw.lists[3:, : max(nearest[1], 0)]
-
     def ratio(self) -> tuple[float, float]:
         """Evidence of the rule "glr" in full, and its threshold; the run is left as it is."""
         from psips.kernels.ratio import weigh_ratio
@@ -260,7 +254,6 @@ class Engine:
     def snapshot(self) -> dict[str, Any]:
         """Return the state as plain data; floats survive JSON to the bit."""
         used = int(self.front.size[RECORDS])
-        nearest, piece = self.nearest
         return {
             "belief": _plain(self.belief, None),
             "front": _plain(self.front, None),
@@ -268,7 +261,6 @@ class Engine:
             "learner": _plain(self.learner, None),
             **({} if self._rivals is None else {"rival": _plain(self.rival, None)}),
             "outcome": [repr(float(v)) for v in self.outcome],
-            "nearest": [nearest.tolist(), piece.tolist()],
             "key": [int(v) for v in self.key],
         }
 
@@ -281,8 +273,6 @@ class Engine:
         if self._rivals is not None:
             _fill(self.rival, state["rival"])
         self.outcome[:] = [float(v) for v in state["outcome"]]
-        self._draw.nearest[:], piece = state["nearest"]
-        self.nearest[1][:] = piece
         self.key[:] = np.array(state["key"], np.uint64)
 
 

@@ -153,19 +153,23 @@ def judge_by_ratio(
     draw: Draw,
     outcome: Floats,
 ) -> None:
-    """Stop when the likelihood ratio against every other set is large."""
+    """Stop when the likelihood ratio against every other set is large.
+
+    EVIDENCE is told at the stop only: before it, a bound from an earlier round may have been
+    enough to go on. `psips.kernels.ratio.weigh_ratio` has it in full.
+    """
     calibration = options.calibration
     t = belief.tally[0]
-    outcome[THRESHOLD] = glr_threshold(model, calibration, float(t))
-    outcome[EVIDENCE] = passes(
-        model, belief, front, draw, calibration.handicap, outcome[THRESHOLD]
-    )
-    if outcome[EVIDENCE] >= outcome[THRESHOLD] and calibration.code == MEASURED:
-        outcome[EVIDENCE] = 0.0
+    threshold = glr_threshold(model, calibration, float(t))
+    found = passes(model, belief, front, draw, calibration.handicap, threshold)
+    if found >= threshold and calibration.code == MEASURED:
+        found = 0.0
         if t % (1 + t // EVERY) == 0:
             build(model, belief, front, cover, front.reach[2])
-            outcome[EVIDENCE] = all_pieces(model, front, cover, calibration.handicap, float(t))
-    outcome[STOPPED] = 1.0 if outcome[EVIDENCE] >= outcome[THRESHOLD] else 0.0
+            found = all_pieces(model, front, cover, calibration.handicap, float(t))
+    outcome[THRESHOLD] = threshold
+    outcome[STOPPED] = 1.0 if found >= threshold else 0.0
+    outcome[EVIDENCE] = found if found >= threshold else 0.0
 
 
 @spliced

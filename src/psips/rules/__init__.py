@@ -100,7 +100,8 @@ class Rules:
     sampling, stopping, calibration, draws, tracking : str
         Names from the tables of this module. The stopping rule is the sampling rule's own
         unless another is given: "ape", "elimination" and "posterior" (PSIPS as published)
-        bring one along, the others stop by "glr". The calibration belongs to the stopping
+        bring one along, the others stop by "glr" ("posterior" with ``draws="literal"``, which
+        is the published loop). The calibration belongs to the stopping
         rules "glr" ("measured" unless another is given; "heuristic" with the sampling rule
         "track-and-stop", as published) and "posterior" ("heuristic", as published);
         "ape" and "elimination" have no other than "heuristic", "certified" is always
@@ -142,7 +143,9 @@ class Rules:
             )
         _number("sampling rule", self.sampling, SAMPLING)
         if self.stopping == OWN:
-            object.__setattr__(self, "stopping", SAMPLING[self.sampling].own)
+            own = SAMPLING[self.sampling].own
+            literal = self.draws == "literal" and own == "glr"  # the published loop
+            object.__setattr__(self, "stopping", "posterior" if literal else own)
         _number("stopping rule", self.stopping, STOPPING)
         if self.calibration == OWN:
             measured = self.stopping == "glr" and self.sampling != "track-and-stop"

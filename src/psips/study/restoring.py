@@ -35,9 +35,6 @@ def fits(problem: Problem, engine: Engine, ledger: Ledger) -> bool:
         and _within(shape[:, ANSWER], n)
         and _within(shape[:, CONSTRAINTS], DEPTH + 1)
         and _within(shape[:, GROUPS], DEPTH + 1)
-        and -1 <= engine.nearest[0][0] < n
-        and _within(engine.nearest[1][0], n)
-        and _within(engine.nearest[1][1], engine.model.d)
         and _within(terms[..., 0], n)
         and _within(terms[..., 1], engine.model.d)
         and _within(terms[..., 2], DEPTH)
