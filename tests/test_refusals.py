@@ -304,14 +304,17 @@ COMMANDS: list[tuple[str, str]] = [
     ("study tell trial --csv told.csv --again --keep-columns w", "unknown column to keep 'w'"),
     ("study correct trial --result 1 --value z=1", "unknown objective 'z'"),
     ("study correct trial --result 1", "the result has no values"),
-    ("study correct trial --result 99999999999999999999 --value x=1", "no result number 99999"),
+    (
+        "study correct trial --result 99999999999999999999 --value x=1",
+        "the number of a result is at most 9,223,372,036,854,775,807",
+    ),
     ("study withdraw trial", "name the result by its ticket or by its number"),
     ("study cancel trial x", "unknown ticket 'x'"),
     (f"study cancel trial {'x' * 3000}", "unknown ticket 'xxxxx"),
     (f"study tell trial --arm {'x' * 3000} --value x=1 --value y=2", "unknown arm 'xxxxx"),
     (f"study tell trial --csv {'x' * 200}.csv", "cannot read the results 'xxxxx"),
     (f"plan good.toml --plot {'x/' * 300}p.png", "there is no folder 'x/x/x/"),
-    ("study export trial --out .", "cannot write .: Is a directory"),
+    ("study export trial --out .", "cannot write .: it is a folder"),
     ("study log 'a\udcff'", "no study has the name"),
 ]
 
