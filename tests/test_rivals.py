@@ -257,10 +257,11 @@ def test_track_and_stop_in_a_linear_problem() -> None:
 def test_stopping_rules_come_with_the_sampling_rule() -> None:
     own = {name: Rules(sampling=name).stopping for name in SAMPLING}
     assert own == {
-        **dict.fromkeys(SAMPLING, "posterior"),
+        **dict.fromkeys(SAMPLING, "glr"),
+        "posterior": "posterior",
+        "top-two": "posterior",
         "ape": "ape",
         "elimination": "elimination",
-        "track-and-stop": "glr",
     }
     assert Rules(sampling="ape", stopping="glr").stopping == "glr"
     assert Rules(**Rules(sampling="ape").to_dict()) == Rules(sampling="ape")

@@ -30,7 +30,7 @@ INSTANCES = [
 RULES: list[dict[str, Any]] = [
     {},
     {"sampling": "posterior"},
-    {"tracking": "mixture", "calibration": "sharp"},
+    {"tracking": "mixture", "stopping": "posterior", "calibration": "sharp"},
     {"sampling": "posterior", "draws": "literal"},
     {"sampling": "projected", "draws": "literal", "tracking": "mixture"},
     {"sampling": "projected"},
@@ -269,7 +269,13 @@ def test_correlation_as_in_the_paper() -> None:
 def test_a_rule_that_stops_too_early_is_seen() -> None:
     """The count of errors does see a stopping rule that makes far too few draws."""
     summary = simulate_many(
-        instance("correlated"), runs=200, jobs=2, delta=0.01, calibration="sharp", kappa=0.002
+        instance("correlated"),
+        runs=200,
+        jobs=2,
+        delta=0.01,
+        stopping="posterior",
+        calibration="sharp",
+        kappa=0.002,
     )
     assert summary.errors > 5
 
@@ -338,6 +344,7 @@ def test_the_directed_rule_needs_fewer_samples() -> None:
                 runs=5,
                 jobs=2,
                 sampling=sampling,
+                stopping="posterior",
                 calibration="sharp",
             )
             for seed in range(10)
