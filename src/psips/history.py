@@ -62,8 +62,8 @@ class Evidence(NamedTuple):
 
     ``value`` against ``threshold``. The rules that ask the posterior have the probability of
     another Pareto set than the candidate set against delta, and ``level``, the probability
-    at which the rule expects to stop; ``glr`` has the likelihood ratio, ``certified`` the
-    number of answers that are settled.
+    at which the rule expects to stop; ``glr`` has the likelihood ratio, ``predicted``
+    that of the results since the prediction, ``certified`` the number of answers that are settled.
     """
 
     rule: str
@@ -130,7 +130,7 @@ def evidence_over_time(history: History, most: int | None = None) -> Evidence:
 
 def _evidence(history: History, engine: Engine) -> tuple[float, float, float]:
     rules = history.rules
-    if rules.stopping == "glr":
+    if rules.stopping in ("glr", "predicted"):
         return float(engine.outcome[EVIDENCE]), float(engine.outcome[THRESHOLD]), math.nan
     if rules.stopping == "certified":
         found = verdicts_of(history.problem, engine)
@@ -149,6 +149,9 @@ def _replay(history: History, looks: Ints) -> Iterator[Engine]:
     rules = replace(known, sampling="uniform", stopping=stopping, draws="first-hit", eta=1.0)
     options = rules.options(problem)
     x = problem.inward(history.values)
+    if known.stopping == "predicted":  # what counts is what came after the prediction
+        yield from _retold(Engine(model, options, history.key), history.arms, x, looks)
+        return
     N, sums = np.zeros(model.K), np.zeros((model.K, model.d))
     done = 0
     for look in looks.tolist():
@@ -160,3 +163,13 @@ def _replay(history: History, looks: Ints) -> Iterator[Engine]:
         engine.know(N, sums if model.unstructured else model.A.T @ sums, sums)
         engine.judge()
         yield engine
+
+
+def _retold(engine: Engine, arms: Ints, x: Floats, looks: Ints) -> Iterator[Engine]:
+    """Yield a run after each number of results, judged after every one."""
+    wanted = set(looks.tolist())
+    for told in range(1, len(arms) + 1):
+        engine.learn(int(arms[told - 1]), x[told - 1])
+        engine.judge()
+        if told in wanted:
+            yield engine

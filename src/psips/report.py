@@ -102,7 +102,7 @@ def promise(rules: Rules, problem: Problem) -> str:
             "Bayesian: at the stop, the posterior probability of another set is at most "
             f"{delta}, by the prior registered, or a flat one. This bounds no rate of error."
         )
-    if name == "certified" or rules.calibration == "proven":
+    if name in ("certified", "predicted") or rules.calibration == "proven":
         return (
             "Proven: if the noise is Gaussian with the covariance registered, the set is wrong "
             f"with probability at most {delta}, whatever the truth is{_within(problem)}."
@@ -301,6 +301,13 @@ def _evidence_caption(rules: Rules) -> str:
         return (
             "Evidence: how much less likely the data are under the likeliest other Pareto set, "
             "as a logarithm. The rule stops when it is above the threshold."
+        )
+    if rules.stopping == "predicted":
+        return (
+            "Evidence: how much less likely the results since the set was predicted are under "
+            "the nearest other Pareto set, as a logarithm. The rule stops once all others have "
+            "been proven wrong, each a little above the level; 0 where there is no prediction, "
+            "or another than the candidate set."
         )
     if rules.stopping == "certified":
         return "Answers proven in or out. The rule stops when all are."

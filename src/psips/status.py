@@ -10,12 +10,14 @@ import numpy as np
 
 from psips.engine import Engine
 from psips.kernels.model import Floats
+from psips.kernels.predicted import PIECES, SETTLED
 from psips.kernels.round import (
     BY_APE,
     BY_BAYES,
     BY_CERTIFICATES,
     BY_ELIMINATION,
     BY_GLR,
+    BY_PREDICTION,
     EVIDENCE,
     LOG_BUDGET,
     LOG_HIT,
@@ -60,7 +62,9 @@ class Status:
         ``fraction`` their ratio: 0 at the start, 1 at the stop, noisy in between. The rule
         ``glr`` has ``evidence`` and ``threshold`` (so has ``bayes``: -log of the probability
         of another set, and log(1 / delta)), ``certified``, ``ape`` and ``elimination`` the
-        number ``settled`` of ``answers``, each with their ``fraction``.
+        number ``settled`` of ``answers``, ``predicted`` the ``evidence`` against the nearest
+        other set, its ``threshold`` and the number ``settled`` of ``claims`` that it needs,
+        each with their ``fraction``.
     probability_of_change : float
         Posterior probability that the Pareto set is another than the candidate set, by the
         problem's prior, or else a flat one (linear: that of the regularisation, if there is
@@ -174,6 +178,16 @@ def _evidence(engine: Engine, settled: int) -> dict[str, float | None]:
         value, threshold = float(outcome[EVIDENCE]), float(outcome[THRESHOLD])
         fraction = 1.0 if engine.stopped else min(1.0, value / max(threshold, 1e-300))
         return {"evidence": value, "threshold": threshold, "fraction": fraction}
+    if rule == BY_PREDICTION:
+        value, threshold = float(outcome[EVIDENCE]), float(outcome[THRESHOLD])
+        fraction = 1.0 if engine.stopped else 0.99 * min(1.0, value / max(threshold, 1e-300))
+        return {
+            "evidence": value,
+            "threshold": threshold,
+            "settled": max(0.0, float(outcome[SETTLED])),
+            "claims": max(0.0, float(outcome[PIECES])),
+            "fraction": fraction,
+        }
     if rule in (BY_CERTIFICATES, BY_APE, BY_ELIMINATION):
         n = engine.model.n
         settled = settled if rule == BY_CERTIFICATES else int(outcome[EVIDENCE])

@@ -40,7 +40,7 @@ def simulate(
     stopping: Annotated[
         Text,
         typer.Option(
-            help="posterior, glr, certified, bayes, ape, elimination or never.  "
+            help="posterior, glr, certified, predicted, bayes, ape, elimination or never.  "
             "[default: the sampling rule's own]"
         ),
     ] = None,
