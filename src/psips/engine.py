@@ -13,22 +13,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from psips.attention import attentively
+from psips.kernels.accounts import (
+    Account,
+    conclude_account,
+    level_of,
+    no_account,
+    open_account,
+    weigh_account,
+)
 from psips.kernels.belief import SPANNED, Belief, empty_belief, learn, refit
 from psips.kernels.cover import Cover, empty_cover
 from psips.kernels.draws import LITERAL, Draw, empty_draw
 from psips.kernels.front import MEMBERS, RECORDS, Front, empty_front
 from psips.kernels.model import Floats, Model
 from psips.kernels.noise import Source
-from psips.kernels.predicted import (
-    PREDICT,
-    Account,
-    conclude_account,
-    drive_predicted,
-    level_of,
-    no_account,
-    open_account,
-    weigh_account,
-)
+from psips.kernels.predicted import PREDICT, drive_predicted
 from psips.kernels.rivalry import (
     drive_gradient,
     drive_rivals,
@@ -212,9 +211,7 @@ class Engine:
             results,
         )
 
-    def _predictably(
-        self, mode: int, source: Source, noise_key: Stream, results: int
-    ) -> int:
+    def _predictably(self, mode: int, source: Source, noise_key: Stream, results: int) -> int:
         """Do a step or slice by the rule 'predicted'; accounts are opened on the way."""
         while True:
             arm = drive_predicted(
@@ -327,11 +324,12 @@ class Engine:
         self.outcome[:] = [float(v) for v in state["outcome"]]
         self.key[:] = np.array(state["key"], np.uint64)
 
-
     def _accounts(self) -> dict[str, Any]:
         """Return what accounts cannot be rebuilt without."""
         kept = ("inside", "N1", "B1", "settled")
-        accounts = [{name: getattr(one, name).tolist() for name in kept} for one in self.accounts]
+        accounts = [
+            {name: getattr(one, name).tolist() for name in kept} for one in self.accounts
+        ]
         return {"accounts": accounts, "active": self.active}
 
     def _reopen(self, accounts: list[dict[str, Any]], active: int) -> None:

@@ -63,7 +63,7 @@ class Evidence(NamedTuple):
     ``value`` against ``threshold``. The rules that ask the posterior have the probability of
     another Pareto set than the candidate set against delta, and ``level``, the probability
     at which the rule expects to stop; ``glr`` has the likelihood ratio, ``predicted``
-    that of the results since the prediction, ``certified`` the number of answers that are settled.
+    that of the results since the prediction, ``certified`` the number of settled answers.
     """
 
     rule: str

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psips.engine import Engine
+from psips.kernels.accounts import PIECES, SETTLED
 from psips.kernels.model import Floats
-from psips.kernels.predicted import PIECES, SETTLED
 from psips.kernels.round import (
     BY_APE,
     BY_BAYES,

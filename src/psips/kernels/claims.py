@@ -6,13 +6,13 @@ Pieces. A list of convex cones, fixed at t_1, that covers Alt(S1): for each orde
 the piece "i below j" (j at least i in every objective), and for each z outside S1 the leaves of
 a tree that branches on objectives: "z is at least x_1 in c_1, .., x_m in c_m". It is complete.
 If S(theta) is not S1, either a member of S1 is dominated by another; or no member dominates
-another and some z in S(theta) is outside S1, because otherwise S(theta) is a proper subset of
+another and some z in S(theta) is outside S1, as otherwise S(theta) is a proper subset of
 S1, and a member left out would be dominated by one of S(theta), a member too. This z is
 dominated by no x in S1: it is above x somewhere, or equal to it. So at every node some branch
 holds, and theta is in a leaf. Every leaf is kept; how deep the tree goes is a matter of cost.
 
-Claims. On the piece (z; x_k, c_k) each y >= 0 gives f(theta) = sum_k y_k (x_k - z)(c_k) <= 0, so
-that "f > 0" is false there. A few y are fixed at t_1 with weights that sum to 1: the
+Claims. On the piece (z; x_k, c_k) each y >= 0 gives f(theta) = sum_k y_k (x_k - z)(c_k) <= 0:
+the claim "f > 0" is false there. A few y are fixed at t_1 with weights that sum to 1: the
 multipliers of the projection of theta_hat(t_1) on the piece, and each constraint alone.
 
 Evidence of one claim, from results told after t_1 alone. f is a sum of one part for each arm
@@ -36,8 +36,8 @@ Integrating eta, then D, with W = (V + R)^-1, H = V^-1 - W, c = W r, B = r'W r,
 The least of it over theta with f <= 0. These are the e with 1'e >= f-hat, f-hat the
 estimate of f. As R 1 = 0, (V + R) 1 = V 1 and so W V 1 = 1, H V 1 = 0, c'V 1 = 1: moving e
 along V 1 changes c'e only, and psi increases because D > 0. So the least is at 1'e = f-hat.
-There e = V 1 f-hat / 1'v + w with 1'w = 0, and log E depends on w through w'Hw / 2 + psi(c'w + A_0),
-A_0 = f-hat / 1'v. For a given c'w = a, w'Hw is least a^2 / h, with
+There e = V 1 f-hat / 1'v + w with 1'w = 0, and log E depends on w through
+w'Hw / 2 + psi(c'w + A_0), A_0 = f-hat / 1'v. For a given c'w = a, w'Hw is least a^2 / h, with
 
     h = (sum_a v_a^2 / q_a / (1'v)^2 - 1 / 1'q) / kappa + 1 / 1'v - B,
 
@@ -49,10 +49,11 @@ A_0 - h l, of slope g, so that
     h l^2 / 2 + psi(A_0 - h l) - h (l - g)^2 / 2
 
 is a lower bound for every l, and exact at l = g. It is taken after a few Newton steps.
-Where f-hat <= 0 the evidence is that of no results.
+Where f-hat <= 0, or an arm involved has no result yet, E is taken for 0, which is below it.
 
-As E <= exp(u'V^-1 e - u'V^-1 u / 2) at its largest, log E <= f-hat^2 / (2 1'v): the likelihood
-ratio of a claim, which is cheap, bounds its evidence.
+An average is at most the largest value, so at e = V 1 f-hat / 1'v, where the ratio is largest
+for u = e, log E <= f-hat^2 / (2 1'v): the likelihood ratio of a claim, which is cheap, bounds
+its evidence.
 
 Evidence of a piece: the logarithm of the weighted sum of E over its y. If theta is in the
 piece, all its claims are false and the sum of the least E is at most that of the E at theta,
@@ -91,10 +92,10 @@ STEP = 0.05  # .. and by how much one of them raises the counts
 
 
 class Pieces(NamedTuple):
-    """Cones (z; x_k, c_k), k < count."""
+    """Cones (z; x_k, c_k), k < length."""
 
     z: Ints  # (P,)
-    count: Ints  # (P,)
+    length: Ints  # (P,)
     xs: Ints  # (P, R)
     cs: Ints  # (P, R)
     y: Floats  # (P, R) multipliers of the projection
@@ -104,7 +105,7 @@ class Claims(NamedTuple):
     """Directions of the pieces: those of piece k are first[k], .., first[k + 1] - 1."""
 
     first: Ints  # (P + 1,)
-    count: Ints  # (D,) arms involved
+    involved: Ints  # (D,) number of arms
     arms: Ints  # (D, DEPTH + 1)
     G: Floats  # (D, DEPTH + 1, d)
     s: Floats  # (D, DEPTH + 1) variance of one result's part
@@ -148,7 +149,7 @@ def evidence(
 ) -> float:
     """Least log E over all theta with f <= 0; a lower bound, tight to TIGHT."""
     if lead <= 0.0:
-        return 0.0
+        return -np.inf
     sum_v = sum_q = left = squares = off = determinant = 0.0
     for a in range(count):
         both = v[a] + kappa * q[a]
@@ -196,7 +197,7 @@ def _leaves(
     n = 0
     for c in range(d):
         k = begin + n
-        pieces.z[k], pieces.count[k] = z, 1
+        pieces.z[k], pieces.length[k] = z, 1
         pieces.xs[k, 0], pieces.cs[k, 0] = root, c
         square[n] = project(metric, z, 1, pieces.xs[k], pieces.cs[k], pieces.y[k])
         n += 1
@@ -208,7 +209,7 @@ def _leaves(
         if open_leaf < 0:
             break
         k = begin + open_leaf
-        m = pieces.count[k]
+        m = pieces.length[k]
         x = -1
         if m < DEPTH and n + d - 1 <= most and square[open_leaf] <= near:
             xs, cs, y = pieces.xs[k], pieces.cs[k], pieces.y[k]
@@ -222,10 +223,8 @@ def _leaves(
             for i in range(m):
                 pieces.xs[to, i], pieces.cs[to, i] = pieces.xs[k, i], pieces.cs[k, i]
             pieces.xs[to, m], pieces.cs[to, m] = x, c
-            pieces.z[to], pieces.count[to] = z, m + 1
-            square[leaf] = project(
-                metric, z, m + 1, pieces.xs[to], pieces.cs[to], pieces.y[to]
-            )
+            pieces.z[to], pieces.length[to] = z, m + 1
+            square[leaf] = project(metric, z, m + 1, pieces.xs[to], pieces.cs[to], pieces.y[to])
             if c > 0:
                 n += 1
     nearest = np.inf
@@ -255,10 +254,10 @@ def cover_alternative(metric: Metric, inside: Mask) -> Pieces:
     for i in members:
         for j in members:
             if i != j:
-                pieces.z[P], pieces.count[P] = j, d
+                pieces.z[P], pieces.length[P] = j, d
                 for c in range(d):
                     pieces.xs[P, c], pieces.cs[P, c] = i, c
-                square = project(metric, j, d, pieces.xs[P], pieces.cs[P], pieces.y[P])
+                square = project(metric, int(j), d, pieces.xs[P], pieces.cs[P], pieces.y[P])
                 nearest = min(nearest, square)
                 P += 1
     pairs = P
@@ -271,7 +270,7 @@ def cover_alternative(metric: Metric, inside: Mask) -> Pieces:
             P, _ = _leaves(metric, members, z, near, pieces, P, most)
     return Pieces(
         pieces.z[:P].copy(),
-        pieces.count[:P].copy(),
+        pieces.length[:P].copy(),
         pieces.xs[:P].copy(),
         pieces.cs[:P].copy(),
         pieces.y[:P].copy(),
@@ -286,7 +285,7 @@ def _write_claim(
     d = metric.mu.shape[1]
     claims.arms[o, 0] = pieces.z[k]
     n = 1
-    for i in range(pieces.count[k]):
+    for i in range(pieces.length[k]):
         if y[i] > 0.0:
             x, c = pieces.xs[k, i], pieces.cs[k, i]
             at = n
@@ -298,7 +297,7 @@ def _write_claim(
                 n += 1
             claims.G[o, at, c] += y[i]
             claims.G[o, 0, c] -= y[i]
-    claims.count[o] = n
+    claims.involved[o] = n
     lead = variance = 0.0
     for a in range(n):
         for c in range(d):
@@ -313,27 +312,27 @@ def _write_claim(
 
 @part
 def _forecast(claims: Claims, level: float, K: int) -> Floats:
-    """About how many results of each arm (K,) take the first claim of each piece to its level."""
+    """About how many results of each arm (K,) take each piece's first claim to its level."""
     want = level + MARGIN
     N = np.full(K, 1e-6)
     P = claims.first.shape[0] - 1
     for k in range(P):
         o = claims.first[k]
-        for a in range(claims.count[o]):
+        for a in range(claims.involved[o]):
             arm = claims.arms[o, a]
-            alone = 0.5 * want * claims.s[o, a] * claims.count[o] / claims.aim[o] ** 2
+            alone = 0.5 * want * claims.s[o, a] * claims.involved[o] / claims.aim[o] ** 2
             N[arm] = max(N[arm], alone)
     for _ in range(FORECAST):
         short = False
         for k in range(P):
             o = claims.first[k]
             variance = counts = 0.0
-            for a in range(claims.count[o]):
+            for a in range(claims.involved[o]):
                 variance += claims.s[o, a] / N[claims.arms[o, a]]
                 counts += N[claims.arms[o, a]]
             if claims.aim[o] ** 2 < 2.0 * variance * want:
                 short = True
-                for a in range(claims.count[o]):
+                for a in range(claims.involved[o]):
                     arm = claims.arms[o, a]
                     N[arm] += STEP * counts * (claims.s[o, a] / N[arm]) / variance
         if not short:
@@ -348,7 +347,7 @@ def claims_of(metric: Metric, pieces: Pieces, level: float) -> Claims:
     P, R = pieces.xs.shape
     room = 0
     for k in range(P):
-        room += pieces.count[k] + 1
+        room += pieces.length[k] + 1
     A = max(2, DEPTH + 1)
     claims = Claims(
         np.zeros(P + 1, np.int64),
@@ -365,7 +364,7 @@ def claims_of(metric: Metric, pieces: Pieces, level: float) -> Claims:
     o = 0
     for k in range(P):
         claims.first[k] = o
-        m = pieces.count[k]
+        m = pieces.length[k]
         several = 0
         clearest, most = 0, -np.inf
         for i in range(m):
@@ -390,6 +389,6 @@ def claims_of(metric: Metric, pieces: Pieces, level: float) -> Claims:
     claims.first[P] = o
     N = _forecast(claims, level, K)
     for i in range(o):
-        for a in range(claims.count[i]):
+        for a in range(claims.involved[i]):
             claims.q[i, a] = claims.s[i, a] / N[claims.arms[i, a]]
     return claims

@@ -105,10 +105,10 @@ class Rules:
         rules "glr" ("measured" unless another is given; "heuristic" with the sampling rule
         "track-and-stop", as published) and "posterior" ("heuristic", as published);
         "ape" and "elimination" have no other than "heuristic", "certified" and
-        "predicted" are always proven, and "bayes" is a Bayesian statement by the problem's prior, or a flat one,
-        which bounds no error rate. Rules without a calibration say "heuristic", which means
-        nothing there. `dataclasses.replace` keeps what was chosen so; give "own" to have it
-        chosen anew.
+        "predicted" are always proven, and "bayes" is a Bayesian statement by the problem's
+        prior, or a flat one, which bounds no error rate. Rules without a calibration say
+        "heuristic", which means nothing there. `dataclasses.replace` keeps what was chosen so;
+        give "own" to have it chosen anew.
     eta : float or "estimate"
         Inflation of the min learner's draws; "estimate" is the paper's Algorithm 2.
     alpha : float
