@@ -130,6 +130,31 @@ def test_a_set_predicted_before_goes_on_with_its_account() -> None:
     assert session.pareto_set == ("arm 1",)
 
 
+def test_a_set_is_predicted_anew_when_its_claims_look_false() -> None:
+    """Otherwise a right set with a claim that is not true would never be proven."""
+    problem = Problem(objectives=["a"], covariance=[1], arms=2)
+    session = Session(problem, stopping="predicted", rng=1)
+    engine = session.engine
+
+    def tell(first: float, times: int) -> None:
+        for _ in range(times):
+            engine.learn(0, np.array([first]))
+            engine.learn(1, np.array([0.0]))
+        engine.judge()
+
+    tell(1.0, 1000)
+    tell(-1.0, 3)
+    assert len(engine.accounts) == 1
+    tell(-1.0, 30)
+    assert [one.inside.tolist() for one in engine.accounts] == [[True, False]] * 2
+    assert engine.active == 1
+    assert engine.accounts[1].level[0] > engine.accounts[0].level[0] + 1.0
+    tell(1.0, 30)
+    assert session.stopped
+    assert engine.accounts[1].settled.all()
+    assert not engine.accounts[0].settled.any()
+
+
 def test_batches_are_spread_over_the_claims() -> None:
     session, _ = told(instance("correlated"), 300)
     assert session.engine.accounts

@@ -237,11 +237,11 @@ class Engine:
                 return arm
 
     def _predict(self) -> None:
-        """Turn to the account of S_hat, which is opened unless there is one."""
+        """Turn to the last account of S_hat; open one if there is none, or it is of no use."""
         inside = self.front.inside
         known = [j for j, one in enumerate(self.accounts) if (one.inside == inside).all()]
-        if known:
-            self.active = known[0]
+        if known and known[-1] != self.active:
+            self.active = known[-1]
         else:
             self.active = len(self.accounts)
             level = level_of(self.options.calibration.log_inverse, self.active)

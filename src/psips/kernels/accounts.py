@@ -30,6 +30,7 @@ from psips.kernels.pareto import Mask
 from psips.kernels.round import EVIDENCE, HINT, STOPPED, THRESHOLD
 
 SHARE = 0.7  # of what is left of delta goes to the next set
+REFUTED = 2.0  # a claim trails for good if its score is this far below -L
 SETTLED, PIECES = HINT, HINT + 1  # places in the outcome
 
 
@@ -291,7 +292,10 @@ def same_set(inside: Mask, other: Mask) -> bool:
 
 @bare
 def conclude(front: Front, account: Account, outcome: Floats) -> bool:
-    """Write what the account says of S_hat; whether S_hat is its set."""
+    """Write what the account says of S_hat; whether it can prove that set.
+
+    It cannot if it is another's, or if all claims of a piece look false.
+    """
     same = account.level[0] > 0.0 and same_set(front.inside, account.inside)
     outcome[THRESHOLD] = account.level[0]
     outcome[PIECES] = float(account.z.shape[0])
@@ -300,9 +304,13 @@ def conclude(front: Front, account: Account, outcome: Floats) -> bool:
     outcome[STOPPED] = 0.0
     if same:
         outcome[EVIDENCE] = account.level[0]
+        least = account.level[0]
         for i in range(account.size[0]):
-            value = max(account.value[account.left[i]], 0.0)
-            outcome[EVIDENCE] = min(outcome[EVIDENCE], value)
+            value = account.value[account.left[i]]
+            outcome[EVIDENCE] = min(outcome[EVIDENCE], max(value, 0.0))
+            if value > UNSEEN + 10.0:
+                least = min(least, value)
+        same = least >= -account.level[0] - REFUTED
         if account.size[0] == 0:
             outcome[STOPPED] = 1.0
     return same

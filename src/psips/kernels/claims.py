@@ -81,7 +81,7 @@ from psips.kernels.pareto import Mask
 DEPTH = 3  # constraints of a leaf, at most
 NEAR = (3.0, 6.0)  # leaves further than this, from the nearest squared distance, are not split
 JOINT = 0.7  # weight of the direction that the projection has
-KAPPA = 0.5  # how far the arms' shares of the lead are expected to be off
+KAPPA = 2.0  # how far the arms' shares of the lead are expected to be off
 CENTRE, SPREAD = 0.0, 1.0  # m and tau of the lead to come, in leads predicted
 AIM = 1.0  # the forecast goes by leads of at least this many standard errors
 MARGIN = 0.8  # nats that a claim's ratio is expected to have above its evidence at the stop

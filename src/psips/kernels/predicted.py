@@ -6,12 +6,14 @@ predicted, and when.
 A set is predicted when AGREE posterior draws in a row have S_hat for their Pareto set. Its
 account is opened then: what was told until that moment, and the pieces with their claims. The
 j-th set to be predicted has the share p_j = SHARE (1 - SHARE)^(j - 1) of delta: its pieces must
-reach L_j = log(1 / (delta p_j)). A set that was predicted before goes on with its account.
+reach L_j = log(1 / (delta p_j)). A set that was predicted before goes on with its account,
+unless all claims of a piece look false: the claims cover more than Alt(S1), and one with the
+wrong witness cannot be proven though S1 is right. Then the same set is predicted anew.
 
-Stop when all pieces of the account of S_hat are settled. Proof: the account of the j-th set is
-opened at a stopping time, and from then on the argument for one set holds given the past, so
-that P(stop with it, and it is wrong) <= delta p_j. These sum to at most delta, over any number
-of sets, for every theta and however the arms are chosen.
+Stop when all pieces of the last account of S_hat are settled. Proof: the j-th account is opened
+at a stopping time, and from then on the argument for one set holds given the past, so that
+P(stop by it, and it is wrong) <= delta p_j. These sum to at most delta, over any number of
+accounts, for every theta and however the arms are chosen.
 
 With the sampling rule ``directed`` the pulls aim at claims while S_hat is the set predicted: at
 the least settled piece, at its claim with the largest likelihood ratio, and there at arms with
