@@ -172,20 +172,26 @@ def no_account(model: Model) -> Account:
 def _score(account: Account, o: int, pending: Floats, theta: Floats, out: Floats) -> float:
     """Likelihood ratio of a claim, negative if it trails; ``out`` (2, A) gets its v and lead.
 
-    Results that are pending count as if their arm's mean stayed as it is.
+    Results that are pending count as if their arm's mean stayed as it is, and the lead were at
+    least its standard error: a claim that trails is not to have all of a batch.
     """
-    lead = total = 0.0
+    lead = total = before = 0.0
+    waiting = False
     d = account.mean.shape[1]
     for a in range(account.involved[o]):
         arm = account.arms[o, a]
         n = account.n[arm]
         if n + pending[arm] <= 0.0:
             return UNSEEN
+        waiting = waiting or pending[arm] > 0.0
         out[0, a] = account.s[o, a] / (n + pending[arm])
         total += out[0, a]
+        before += account.s[o, a] / max(n, 1.0)
         for c in range(d):
             mean = account.mean[arm, c] if n > 0.0 else theta[arm, c]
             lead += account.G[o, a, c] * mean
+    if waiting:
+        lead = max(lead, math.sqrt(before))
     out[1, 0] = lead
     ratio = 0.5 * lead * lead / total
     return ratio if lead > 0.0 else -ratio - 1.0
