@@ -13,12 +13,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from psips.attention import attentively
+from psips.kernels.accounts import (
+    Account,
+    conclude_account,
+    level_of,
+    no_account,
+    open_account,
+    weigh_account,
+)
 from psips.kernels.belief import SPANNED, Belief, empty_belief, learn, refit
 from psips.kernels.cover import Cover, empty_cover
 from psips.kernels.draws import LITERAL, Draw, empty_draw
 from psips.kernels.front import MEMBERS, RECORDS, Front, empty_front
 from psips.kernels.model import Floats, Model
 from psips.kernels.noise import Source
+from psips.kernels.predicted import PREDICT, drive_predicted
 from psips.kernels.rivalry import (
     drive_gradient,
     drive_rivals,
@@ -33,6 +42,7 @@ from psips.kernels.round import (
     BY_ELIMINATION,
     BY_GLR,
     BY_POSTERIOR,
+    BY_PREDICTION,
     DIRECTED,
     HINT,
     NEVER,
@@ -82,6 +92,10 @@ class Engine:
         self._draw: Draw = empty_draw(model, capacity)
         self._nowhere = nowhere(model)
         self._rivals = entry_of_rivals(options)
+        self.accounts: list[Account] = []  # of the rule 'predicted'
+        self.active = -1  # which of them was predicted last
+        if options.stopping == BY_PREDICTION:
+            self._nothing = no_account(model)
         if prior is not None:
             nothing = np.zeros((model.K, model.d))
             self.know(np.zeros(model.K), np.zeros((model.h, model.d)), nothing)
@@ -161,6 +175,8 @@ class Engine:
                 mode,
                 results,
             )
+        if self.options.stopping == BY_PREDICTION:
+            return self._predictably(mode, source, noise_key, results)
         if self._rivals is not None:
             return self._rivals(
                 self.model,
@@ -194,6 +210,52 @@ class Engine:
             mode,
             results,
         )
+
+    def _predictably(self, mode: int, source: Source, noise_key: Stream, results: int) -> int:
+        """Do a step or slice by the rule 'predicted'; accounts are opened on the way."""
+        while True:
+            arm = drive_predicted(
+                self.model,
+                self.options,
+                self.belief,
+                self.front,
+                self.cover,
+                self._draw,
+                self.learner,
+                self.account,
+                self.outcome,
+                self.key,
+                source,
+                noise_key,
+                mode,
+                results,
+            )
+            if arm != PREDICT:
+                return arm
+            self._predict()
+            if mode == TELL:
+                return arm
+
+    def _predict(self) -> None:
+        """Turn to the last account of S_hat; open one if there is none, or it is of no use."""
+        inside = self.front.inside
+        known = [j for j, one in enumerate(self.accounts) if (one.inside == inside).all()]
+        if known and known[-1] != self.active:
+            self.active = known[-1]
+        else:
+            self.active = len(self.accounts)
+            level = level_of(self.options.calibration.log_inverse, self.active)
+            belief = self.belief
+            self.accounts.append(
+                open_account(self.model, inside, belief.pulls, belief.B, level)
+            )
+        weigh_account(self.model, self.belief, self.account)
+        conclude_account(self.front, self.account, self.outcome)
+
+    @property
+    def account(self) -> Account:
+        """The set predicted last and the evidence for it, with the rule 'predicted'."""
+        return self.accounts[self.active] if self.accounts else self._nothing
 
     @property
     def stopped(self) -> bool:
@@ -260,6 +322,7 @@ class Engine:
             "cover": _plain(self.cover, used),
             "learner": _plain(self.learner, None),
             **({} if self._rivals is None else {"rival": _plain(self.rival, None)}),
+            **({} if self.options.stopping != BY_PREDICTION else self._accounts()),
             "outcome": [repr(float(v)) for v in self.outcome],
             "key": [int(v) for v in self.key],
         }
@@ -272,8 +335,30 @@ class Engine:
         _fill(self.learner, state["learner"])
         if self._rivals is not None:
             _fill(self.rival, state["rival"])
+        if self.options.stopping == BY_PREDICTION:
+            self._reopen(state["accounts"], int(state["active"]))
         self.outcome[:] = [float(v) for v in state["outcome"]]
         self.key[:] = np.array(state["key"], np.uint64)
+
+    def _accounts(self) -> dict[str, Any]:
+        """Return what accounts cannot be rebuilt without."""
+        kept = ("inside", "N1", "B1", "settled")
+        accounts = [
+            {name: getattr(one, name).tolist() for name in kept} for one in self.accounts
+        ]
+        return {"accounts": accounts, "active": self.active}
+
+    def _reopen(self, accounts: list[dict[str, Any]], active: int) -> None:
+        """Rebuild accounts; claims are a function of what was known at the prediction."""
+        self.accounts, self.active = [], active
+        for j, kept in enumerate(accounts):
+            level = level_of(self.options.calibration.log_inverse, j)
+            inside, N1 = np.array(kept["inside"], bool), np.array(kept["N1"], float)
+            B1 = np.array(kept["B1"], float)
+            self.accounts.append(open_account(self.model, inside, N1, B1, level))
+            self.accounts[j].settled[:] = kept["settled"]
+        if self.accounts:
+            weigh_account(self.model, self.belief, self.account)
 
 
 def entry_of_rivals(options: Options) -> Callable[..., int] | None:

@@ -13,7 +13,7 @@ from psips.engine import Engine
 from psips.errors import InputError, quote
 from psips.kernels.belief import spans
 from psips.kernels.model import Floats, Ints
-from psips.kernels.round import LOG_BUDGET
+from psips.kernels.round import EVIDENCE, LOG_BUDGET, THRESHOLD
 from psips.problem import Problem
 from psips.rules import Rules
 from psips.seeds import Key
@@ -62,8 +62,8 @@ class Evidence(NamedTuple):
 
     ``value`` against ``threshold``. The rules that ask the posterior have the probability of
     another Pareto set than the candidate set against delta, and ``level``, the probability
-    at which the rule expects to stop; ``glr`` has the likelihood ratio, ``certified`` the
-    number of answers that are settled.
+    at which the rule expects to stop; ``glr`` has the likelihood ratio, ``predicted``
+    that of the results since the prediction, ``certified`` the number of settled answers.
     """
 
     rule: str
@@ -132,6 +132,8 @@ def _evidence(history: History, engine: Engine) -> tuple[float, float, float]:
     rules = history.rules
     if rules.stopping == "glr":
         return *engine.ratio(), math.nan
+    if rules.stopping == "predicted":
+        return float(engine.outcome[EVIDENCE]), float(engine.outcome[THRESHOLD]), math.nan
     if rules.stopping == "certified":
         found = verdicts_of(history.problem, engine)
         return sum(one.verdict != "open" for one in found), history.problem.n, math.nan
@@ -149,6 +151,9 @@ def _replay(history: History, looks: Ints) -> Iterator[Engine]:
     rules = replace(known, sampling="uniform", stopping=stopping, draws="first-hit", eta=1.0)
     options = rules.options(problem)
     x = problem.inward(history.values)
+    if known.stopping == "predicted":  # what counts is what came after the prediction
+        yield from _retold(Engine(model, options, history.key), history.arms, x, looks)
+        return
     N, sums = np.zeros(model.K), np.zeros((model.K, model.d))
     done = 0
     for look in looks.tolist():
@@ -160,3 +165,13 @@ def _replay(history: History, looks: Ints) -> Iterator[Engine]:
         engine.know(N, sums if model.unstructured else model.A.T @ sums, sums)
         engine.judge()
         yield engine
+
+
+def _retold(engine: Engine, arms: Ints, x: Floats, looks: Ints) -> Iterator[Engine]:
+    """Yield a run after each number of results, judged after every one."""
+    wanted = set(looks.tolist())
+    for told in range(1, len(arms) + 1):
+        engine.learn(int(arms[told - 1]), x[told - 1])
+        engine.judge()
+        if told in wanted:
+            yield engine

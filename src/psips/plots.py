@@ -132,7 +132,8 @@ def evidence(source: Session | Study, ax: Axes | None = None) -> Axes:
 
     The rules ``posterior``, ``bayes`` and ``never`` have the posterior probability that the
     Pareto set is another than the candidate set, with delta; ``glr`` the likelihood ratio
-    and its threshold; ``certified`` how many answers are proven in or out.
+    and its threshold; ``predicted`` that of the results since the prediction against the
+    nearest other set; ``certified`` how many answers are proven in or out.
     """
     history = history_of(source)
     ax = _axes((8.0, 3.8)) if ax is None else ax
@@ -143,7 +144,7 @@ def evidence(source: Session | Study, ax: Axes | None = None) -> Axes:
         ax.text(
             0.5, 0.5, "not every arm has been measured", transform=ax.transAxes, ha="center"
         )
-    elif found.rule == "glr":
+    elif found.rule in ("glr", "predicted"):
         ax.plot(found.results, found.value, color=BLUE, label="evidence")
         ax.plot(found.results, found.threshold, "--", color=VERMILION, label="stops above")
         ax.set_ylabel("log-likelihood ratio")

@@ -26,7 +26,7 @@ def kind_of_promise(rules: Rules) -> str:
         return NONE
     if rules.stopping == "bayes":
         return BAYESIAN
-    if rules.stopping == "certified" or rules.calibration == "proven":
+    if rules.stopping in ("certified", "predicted") or rules.calibration == "proven":
         return PROVEN
     return MEASURED if rules.calibration == "measured" else HEURISTIC
 
@@ -102,6 +102,13 @@ def evidence_caption(rules: Rules) -> str:
         if rules.calibration == "measured":
             text += ", less what several near-ties take from it"
         return text + ". The rule stops when it is above the threshold."
+    if rules.stopping == "predicted":
+        return (
+            "Evidence: how much less likely the results since the set was predicted are under "
+            "the nearest other Pareto set, as a logarithm. The rule stops once all others have "
+            "been proven wrong, each a little above the level; 0 where there is no prediction, "
+            "or another than the candidate set."
+        )
     if rules.stopping == "certified":
         return "Answers proven in or out. The rule stops when all are."
     text = (

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psips.engine import Engine
+from psips.kernels.accounts import PIECES, SETTLED
 from psips.kernels.model import Floats
 from psips.kernels.round import (
     BY_APE,
@@ -16,6 +17,7 @@ from psips.kernels.round import (
     BY_CERTIFICATES,
     BY_ELIMINATION,
     BY_GLR,
+    BY_PREDICTION,
     EVIDENCE,
     LOG_BUDGET,
     LOG_HIT,
@@ -59,7 +61,9 @@ class Status:
         more results it takes if the estimates stay as they are, with an even chance. So has
         ``bayes`` (-log of the probability of another set, and log(1 / delta)), without
         ``remaining``. ``certified``, ``ape`` and ``elimination`` have the number ``settled``
-        of ``answers``. ``posterior`` draws until a draw disagrees with the candidate set, and
+        of ``answers``; ``predicted`` the ``evidence`` against the nearest other set, its
+        ``threshold``, and the number ``settled`` of ``claims`` that it needs. ``posterior``
+        draws until a draw disagrees with the candidate set, and
         stops if none of the first M does: ``log_hit`` is the logarithm of the index of the
         draw that disagreed (None if none did), ``log_budget`` that of M; their ratio, the
         ``fraction``, is one noisy draw.
@@ -194,6 +198,16 @@ def _evidence(engine: Engine, settled: int) -> dict[str, float | None]:
         value, threshold = float(outcome[EVIDENCE]), float(outcome[THRESHOLD])
         fraction = 1.0 if engine.stopped else min(1.0, value / max(threshold, 1e-300))
         return {"evidence": value, "threshold": threshold, "fraction": fraction}
+    if rule == BY_PREDICTION:
+        value, threshold = float(outcome[EVIDENCE]), float(outcome[THRESHOLD])
+        fraction = 1.0 if engine.stopped else 0.99 * min(1.0, value / max(threshold, 1e-300))
+        return {
+            "evidence": value,
+            "threshold": threshold,
+            "settled": max(0.0, float(outcome[SETTLED])),
+            "claims": max(0.0, float(outcome[PIECES])),
+            "fraction": fraction,
+        }
     if rule in (BY_CERTIFICATES, BY_APE, BY_ELIMINATION):
         n = engine.model.n
         settled = settled if rule == BY_CERTIFICATES else int(outcome[EVIDENCE])

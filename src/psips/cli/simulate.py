@@ -40,7 +40,7 @@ def simulate(
     stopping: Annotated[
         Text,
         typer.Option(
-            help="glr, posterior, certified, bayes, ape, elimination or never.  "
+            help="glr, posterior, certified, predicted, bayes, ape, elimination or never.  "
             "[default: the sampling rule's own]"
         ),
     ] = None,

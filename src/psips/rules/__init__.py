@@ -55,6 +55,7 @@ STOPPING = {
     "bayes": Rule(4, "stops when the posterior probability of another set is at most delta"),
     "ape": Rule(5, "stops when confidence intervals settle every arm in or out"),
     "elimination": Rule(6, "stops when every arm is accepted or dropped"),
+    "predicted": Rule(7, "predicts a set, then proves it from later results; proven"),
 }
 CALIBRATION = {
     "measured": Rule(
@@ -104,11 +105,11 @@ class Rules:
         is the published loop). The calibration belongs to the stopping
         rules "glr" ("measured" unless another is given; "heuristic" with the sampling rule
         "track-and-stop", as published) and "posterior" ("heuristic", as published);
-        "ape" and "elimination" have no other than "heuristic", "certified" is always
-        proven, and "bayes" is a Bayesian statement by the problem's prior, or a flat one,
-        which bounds no error rate. Rules without a calibration say "heuristic", which means
-        nothing there. `dataclasses.replace` keeps what was chosen so; give "own" to have it
-        chosen anew.
+        "ape" and "elimination" have no other than "heuristic", "certified" and
+        "predicted" are always proven, and "bayes" is a Bayesian statement by the problem's
+        prior, or a flat one, which bounds no error rate. Rules without a calibration say
+        "heuristic", which means nothing there. `dataclasses.replace` keeps what was chosen so;
+        give "own" to have it chosen anew.
     eta : float or "estimate"
         Inflation of the min learner's draws; "estimate" is the paper's Algorithm 2.
     alpha : float
@@ -195,6 +196,12 @@ class Rules:
                 f"stopping='posterior', 'glr' or 'certified'{first_hit}, which have a proof "
                 f"('posterior' not for every problem, linear ones need "
                 f"parameter_set=Ball(...)), or leave calibration out"
+            )
+        if self.stopping == "predicted" and SAMPLING[self.sampling].code >= 6:
+            raise InputError(
+                f"the stopping rule 'predicted' does not go with the sampling rule "
+                f"{self.sampling!r}, a rival with rounds of its own: choose stopping="
+                f"'certified', which is proven too, or leave sampling at its default"
             )
         if self.stopping == "elimination" and self.sampling != "elimination":
             raise InputError(
@@ -303,6 +310,11 @@ class Rules:
 
     def _check_proof(self, problem: Problem) -> None:
         """Refuse what is to be proven and has no proof, and say what has one."""
+        if self.stopping == "predicted" and not problem.unstructured:
+            raise NoProofError(
+                "the stopping rule 'predicted' has a proof for problems without features "
+                "only: choose stopping='certified' with parameter_set=Ball(...)"
+            )
         if self.stopping == "certified" or (
             self.stopping == "glr" and self.calibration == "proven"
         ):

@@ -67,6 +67,7 @@ RULES = (
     Rule("glr", "heuristic"),
     Rule("glr", "proven"),
     Rule("certified"),
+    Rule("predicted"),
     Rule("bayes"),
 )
 BROKEN = Rule("bayes", divisor=8.0)

@@ -1,0 +1,328 @@
+"""Accounts: a predicted set, the claims that prove it, and what was told since.
+
+See `psips.kernels.claims` for the evidence and `psips.kernels.predicted` for the rule.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from psips.kernels.belief import Belief
+from psips.kernels.claims import (
+    CENTRE,
+    KAPPA,
+    SPREAD,
+    UNSEEN,
+    Claims,
+    Pieces,
+    claims_of,
+    cover_alternative,
+    evidence,
+)
+from psips.kernels.cone import Metric
+from psips.kernels.front import Front
+from psips.kernels.jit import bare, kernel, lent, part, spliced
+from psips.kernels.model import Floats, Ints, Model
+from psips.kernels.pareto import Mask
+from psips.kernels.round import EVIDENCE, HINT, STOPPED, THRESHOLD
+
+SHARE = 0.7  # of what is left of delta goes to the next set
+REFUTED = 2.0  # a claim trails for good if its score is this far below -L
+SETTLED, PIECES = HINT, HINT + 1  # places in the outcome
+
+
+def level_of(log_inverse: float, before: int) -> float:
+    """Return L of a set that is predicted after ``before`` others."""
+    return log_inverse - math.log(SHARE) - before * math.log1p(-SHARE)
+
+
+class Account(NamedTuple):
+    """A predicted set: what was known then, its claims, and what was told since."""
+
+    level: Floats  # (1,) L; 0 if there is no account
+    inside: Mask  # (K,) S1
+    N1: Floats  # (K,) results told until the prediction
+    B1: Floats  # (K, d) and their sums
+    z: Ints  # (P,) of the pieces
+    length: Ints  # (P,)
+    xs: Ints  # (P, R)
+    first: Ints  # (P + 1,) and what else `Claims` has
+    involved: Ints  # (D,)
+    arms: Ints  # (D, A)
+    G: Floats  # (D, A, d)
+    s: Floats  # (D, A)
+    q: Floats  # (D, A)
+    log_weight: Floats  # (D,)
+    lead: Floats  # (D,)
+    settled: Mask  # (P,)
+    left: Ints  # (P,) pieces not settled, the first size[0]
+    size: Ints  # (1,)
+    n: Floats  # (K,) results told since, as last weighed; -1 if never
+    mean: Floats  # (K, d) and their means
+    value: Floats  # (P,) largest score of a piece's claims: likelihood ratio, log-weight added
+    best: Ints  # (P,) the claim that has it
+    work: Floats  # (2, A)
+    touched: Mask  # (K,)
+
+
+@spliced
+def lend_account(account: Account) -> Account:
+    """Return the same account, without reference counting."""
+    return Account(
+        lent(account.level),
+        lent(account.inside),
+        lent(account.N1),
+        lent(account.B1),
+        lent(account.z),
+        lent(account.length),
+        lent(account.xs),
+        lent(account.first),
+        lent(account.involved),
+        lent(account.arms),
+        lent(account.G),
+        lent(account.s),
+        lent(account.q),
+        lent(account.log_weight),
+        lent(account.lead),
+        lent(account.settled),
+        lent(account.left),
+        lent(account.size),
+        lent(account.n),
+        lent(account.mean),
+        lent(account.value),
+        lent(account.best),
+        lent(account.work),
+        lent(account.touched),
+    )
+
+
+@part
+def _assemble(
+    level: float, inside: Mask, N1: Floats, B1: Floats, pieces: Pieces, claims: Claims
+) -> Account:
+    K, d = B1.shape
+    P = pieces.z.shape[0]
+    left = np.empty(P, np.int64)
+    for k in range(P):
+        left[k] = k
+    return Account(
+        np.full(1, level),
+        inside.copy(),
+        N1.copy(),
+        B1.copy(),
+        pieces.z,
+        pieces.length,
+        pieces.xs,
+        claims.first,
+        claims.involved,
+        claims.arms,
+        claims.G,
+        claims.s,
+        claims.q,
+        claims.log_weight,
+        claims.lead,
+        np.zeros(P, np.bool_),
+        left,
+        np.full(1, P),
+        np.full(K, -1.0),
+        np.zeros((K, d)),
+        np.full(P, UNSEEN),
+        claims.first[:P].copy(),
+        np.zeros((2, claims.arms.shape[1])),
+        np.zeros(K, np.bool_),
+    )
+
+
+@kernel
+def open_account(model: Model, inside: Mask, N1: Floats, B1: Floats, level: float) -> Account:
+    """Predict the set ``inside`` from counts and sums; claims are a function of these alone."""
+    K, d = B1.shape
+    inverse = np.empty(K)
+    mu = np.empty((K, d))
+    for a in range(K):
+        inverse[a] = 1.0 / N1[a]
+        for c in range(d):
+            mu[a, c] = B1[a, c] / N1[a]
+    metric = Metric(True, inverse, np.zeros((0, 0)), model.Sigma, mu)
+    pieces = cover_alternative(metric, inside)
+    return _assemble(level, inside, N1, B1, pieces, claims_of(metric, pieces, level))
+
+
+@kernel
+def no_account(model: Model) -> Account:
+    """Return what stands for an account while nothing was predicted."""
+    K, d = model.K, model.d
+    nothing = np.zeros(K, np.bool_)
+    metric = Metric(True, np.zeros(K), np.zeros((0, 0)), model.Sigma, np.zeros((K, d)))
+    pieces = Pieces(
+        np.zeros(0, np.int64),
+        np.zeros(0, np.int64),
+        np.zeros((0, d), np.int64),
+        np.zeros((0, d), np.int64),
+        np.zeros((0, d)),
+    )
+    claims = claims_of(metric, pieces, 0.0)
+    return _assemble(0.0, nothing, np.zeros(K), np.zeros((K, d)), pieces, claims)
+
+
+@bare
+def _score(account: Account, o: int, pending: Floats, theta: Floats, out: Floats) -> float:
+    """Likelihood ratio of a claim, negative if it trails; ``out`` (2, A) gets its v and lead.
+
+    Results that are pending count as if their arm's mean stayed as it is, and the lead were at
+    least its standard error: a claim that trails is not to have all of a batch.
+    """
+    lead = total = before = 0.0
+    waiting = False
+    d = account.mean.shape[1]
+    for a in range(account.involved[o]):
+        arm = account.arms[o, a]
+        n = account.n[arm]
+        if n + pending[arm] <= 0.0:
+            return UNSEEN
+        waiting = waiting or pending[arm] > 0.0
+        out[0, a] = account.s[o, a] / (n + pending[arm])
+        total += out[0, a]
+        before += account.s[o, a] / max(n, 1.0)
+        for c in range(d):
+            mean = account.mean[arm, c] if n > 0.0 else theta[arm, c]
+            lead += account.G[o, a, c] * mean
+    if waiting:
+        lead = max(lead, math.sqrt(before))
+    out[1, 0] = lead
+    ratio = 0.5 * lead * lead / total
+    return ratio if lead > 0.0 else -ratio - 1.0
+
+
+@bare
+def look(
+    account: Account, k: int, pending: Floats, theta: Floats, out: Floats
+) -> tuple[float, float, int]:
+    """Return the largest ratio of a piece's claims; the largest score, and whose it is."""
+    most, best, which = UNSEEN, -np.inf, account.first[k]
+    for o in range(account.first[k], account.first[k + 1]):
+        ratio = _score(account, o, pending, theta, out)
+        most = max(most, ratio)
+        if ratio + account.log_weight[o] > best:
+            best, which = ratio + account.log_weight[o], o
+    return most, best, which
+
+
+@bare
+def piece_evidence(account: Account, k: int, nothing: Floats, theta: Floats) -> float:
+    """Log of the weighted sum of E over the claims of a piece; those that trail add 0."""
+    top, total = -np.inf, 0.0
+    work = account.work
+    for o in range(account.first[k], account.first[k + 1]):
+        if _score(account, o, nothing, theta, work) <= 0.0:
+            continue
+        scale = SPREAD * account.lead[o]
+        found = evidence(
+            account.involved[o],
+            work[0],
+            account.q[o],
+            work[1, 0],
+            CENTRE * account.lead[o],
+            scale * scale,
+            KAPPA,
+            work[1],
+        )
+        found += account.log_weight[o]
+        if found > top:
+            total = 1.0 + total * math.exp(top - found)
+            top = found
+        else:
+            total += math.exp(found - top)
+    return top + math.log(total) if total > 0.0 else -np.inf
+
+
+@bare
+def weigh(pulls: Floats, B: Floats, theta: Floats, nothing: Floats, account: Account) -> None:
+    """Bring an account up to date with the results told."""
+    K, d = B.shape
+    some = False
+    for a in range(K):
+        n = pulls[a] - account.N1[a]
+        account.touched[a] = n != account.n[a]
+        if account.touched[a]:
+            some = True
+            account.n[a] = n
+            for c in range(d):
+                account.mean[a, c] = (B[a, c] - account.B1[a, c]) / max(n, 1.0)
+    if not some:
+        return
+    level = account.level[0]
+    stay = 0
+    for i in range(account.size[0]):
+        k = account.left[i]
+        touched = account.touched[account.z[k]]
+        for j in range(account.length[k]):
+            touched = touched or account.touched[account.xs[k, j]]
+        if touched:
+            most, account.value[k], account.best[k] = look(
+                account, k, nothing, theta, account.work
+            )
+            if most >= level:  # it bounds the evidence
+                account.settled[k] = piece_evidence(account, k, nothing, theta) >= level
+        if not account.settled[k]:
+            account.left[stay] = k
+            stay += 1
+    account.size[0] = stay
+
+
+@kernel
+def weigh_account(model: Model, belief: Belief, account: Account) -> None:
+    """Look at all of an account, which was away."""
+    for a in range(model.K):
+        account.n[a] = -1.0
+    stay = 0
+    for k in range(account.z.shape[0]):
+        if not account.settled[k]:
+            account.left[stay] = k
+            stay += 1
+    account.size[0] = stay
+    weigh(belief.pulls, belief.B, belief.theta, np.zeros(model.K), account)
+
+
+@bare
+def same_set(inside: Mask, other: Mask) -> bool:
+    """Whether two sets are one."""
+    same = True
+    for a in range(inside.shape[0]):
+        same = same and inside[a] == other[a]
+    return same
+
+
+@bare
+def conclude(front: Front, account: Account, outcome: Floats) -> bool:
+    """Write what the account says of S_hat; whether it can prove that set.
+
+    It cannot if it is another's, or if all claims of a piece look false.
+    """
+    same = account.level[0] > 0.0 and same_set(front.inside, account.inside)
+    outcome[THRESHOLD] = account.level[0]
+    outcome[PIECES] = float(account.z.shape[0])
+    outcome[SETTLED] = float(account.z.shape[0] - account.size[0])
+    outcome[EVIDENCE] = 0.0
+    outcome[STOPPED] = 0.0
+    if same:
+        outcome[EVIDENCE] = account.level[0]
+        least = account.level[0]
+        for i in range(account.size[0]):
+            value = account.value[account.left[i]]
+            outcome[EVIDENCE] = min(outcome[EVIDENCE], max(value, 0.0))
+            if value > UNSEEN + 10.0:
+                least = min(least, value)
+        same = least >= -account.level[0] - REFUTED
+        if account.size[0] == 0:
+            outcome[STOPPED] = 1.0
+    return same
+
+
+@kernel
+def conclude_account(front: Front, account: Account, outcome: Floats) -> None:
+    """As ``conclude``, from outside."""
+    conclude(front, account, outcome)

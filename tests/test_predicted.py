@@ -1,0 +1,220 @@
+"""The stopping rule 'predicted': sessions, snapshots, accounts, refusals, and its errors."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from psips import plots
+from psips.environments import GaussianEnvironment, environment_of
+from psips.errors import InputError, NoProofError
+from psips.history import evidence_over_time, history_of
+from psips.instances import Instance, instance
+from psips.kernels.accounts import SHARE
+from psips.parameters import Ball
+from psips.problem import Problem
+from psips.report import promise
+from psips.rules import SAMPLING, Rules
+from psips.session import Session
+from psips.simulation import simulate
+
+OTHERS = [name for name, rule in SAMPLING.items() if rule.code < 5 and name != "directed"]
+
+
+def told(made: Instance, results: int, seed: int = 1, **rules: Any) -> tuple[Session, Any]:
+    rng = np.random.default_rng(seed)
+    session = Session(made.problem, rng=rng, stopping="predicted", **rules)
+    trial = environment_of(made).start(rng)
+    go_on(session, trial, results)
+    return session, trial
+
+
+def go_on(session: Session, trial: Any, results: int) -> None:
+    for _ in range(results):
+        if session.stopped:
+            break
+        arm = session.ask()
+        session.tell(arm, trial.pull(arm))
+
+
+@pytest.mark.parametrize("sampling", ["directed", *OTHERS])
+def test_a_run_is_a_session_asked_and_told(sampling: str) -> None:
+    made = instance("correlated", rho=-0.9)
+    rules = {"stopping": "predicted", "sampling": sampling}
+    run = simulate(made.problem, environment_of(made), rng=4, **rules)
+    session, _ = told(made, run.results, seed=4, sampling=sampling)
+    assert session.stopped
+    assert session.pulls == run.pulls
+    assert session.pareto_set == run.pareto_set == made.pareto_set
+
+
+@pytest.mark.parametrize("results", [3, 40, 250])
+def test_a_snapshot_goes_on_to_the_bit(results: int) -> None:
+    made = instance("correlated")
+    session, trial = told(made, results)
+    data = json.loads(json.dumps(session.snapshot()))
+    twin = Session.restore(data)
+    assert twin.ask(7) == session.ask(7)
+    for _ in range(2000):
+        if session.stopped:
+            break
+        arm, other = session.ask(), twin.ask()
+        assert arm == other
+        x = trial.pull(arm)
+        session.tell(arm, x)
+        twin.tell(arm, x)
+        assert session.stopped == twin.stopped
+    assert session.stopped
+    assert json.dumps(twin.engine._accounts()) == json.dumps(session.engine._accounts())
+
+
+def test_what_is_judged_depends_on_what_was_told_alone() -> None:
+    made = instance("correlated")
+    session, _ = told(made, 5000)
+    assert session.stopped
+    replayed = Session(made.problem, rng=1, stopping="predicted", sampling="uniform")
+    replayed.engine.key[:] = session.engine.key
+    arms, rows = session.told
+    for k, (arm, x) in enumerate(zip(arms, rows, strict=True)):
+        assert not replayed.stopped
+        if k % 3 == 0:
+            replayed.ask(2)
+        replayed.tell(made.problem.arms[arm], x)
+    assert replayed.stopped
+    assert replayed.engine._accounts() == session.engine._accounts()
+
+
+def test_results_before_the_prediction_do_not_count() -> None:
+    problem = Problem(objectives=["a"], covariance=[1], arms=2)
+    session = Session(problem, stopping="predicted", rng=1)
+    for _ in range(50):  # not one judgement in between
+        session.engine.learn(0, np.array([2.0]))
+        session.engine.learn(1, np.array([0.0]))
+    session.engine.judge()
+    assert len(session.engine.accounts) == 1
+    assert not session.stopped
+    assert session.status().evidence["settled"] == 0
+    for _ in range(10):
+        session.tell("arm 1", [2.0])
+        session.tell("arm 2", [0.0])
+    assert session.stopped
+
+
+def test_a_set_predicted_before_goes_on_with_its_account() -> None:
+    problem = Problem(objectives=["a"], covariance=[1], arms=2)
+    session = Session(problem, stopping="predicted", rng=1, delta=0.01)
+    engine = session.engine
+
+    def tell(first: float, second: float, times: int) -> None:
+        for _ in range(times):
+            engine.learn(0, np.array([first]))
+            engine.learn(1, np.array([second]))
+        engine.judge()
+
+    tell(1.0, 0.0, 30)
+    tell(1.0, 0.0, 2)
+    assert (len(engine.accounts), engine.active) == (1, 0)
+    tell(-1.0, 0.0, 200)
+    assert (len(engine.accounts), engine.active) == (2, 1)
+    tell(2.0, 0.0, 800)
+    assert (len(engine.accounts), engine.active) == (2, 0)
+    assert engine.accounts[0].N1.tolist() == [30, 30]
+    levels = [float(one.level[0]) for one in engine.accounts]
+    shares = [SHARE, SHARE * (1 - SHARE)]
+    assert levels == pytest.approx([math.log(1 / (0.01 * p)) for p in shares])
+    assert session.stopped
+    assert session.pareto_set == ("arm 1",)
+
+
+def test_a_set_is_predicted_anew_when_its_claims_look_false() -> None:
+    """Otherwise a right set with a claim that is not true would never be proven."""
+    problem = Problem(objectives=["a"], covariance=[1], arms=2)
+    session = Session(problem, stopping="predicted", rng=1)
+    engine = session.engine
+
+    def tell(first: float, times: int) -> None:
+        for _ in range(times):
+            engine.learn(0, np.array([first]))
+            engine.learn(1, np.array([0.0]))
+        engine.judge()
+
+    tell(1.0, 1000)
+    tell(-1.0, 3)
+    assert len(engine.accounts) == 1
+    tell(-1.0, 30)
+    assert [one.inside.tolist() for one in engine.accounts] == [[True, False]] * 2
+    assert engine.active == 1
+    assert engine.accounts[1].level[0] > engine.accounts[0].level[0] + 1.0
+    tell(1.0, 30)
+    assert session.stopped
+    assert engine.accounts[1].settled.all()
+    assert not engine.accounts[0].settled.any()
+
+
+def test_batches_are_spread_over_the_claims() -> None:
+    """One claim involves four arms at most."""
+    session, _ = told(instance("cov-boost"), 5000)
+    assert session.engine.account.size[0] > 1
+    assert len(set(session.ask(200))) > 4
+
+
+def test_status_history_plot_and_promise() -> None:
+    session, trial = told(instance("correlated"), 20)
+    known = session.status().evidence
+    assert 0.0 <= known["fraction"] < 1.0
+    go_on(session, trial, 5000)
+    known = session.status().evidence
+    assert known["fraction"] == 1.0
+    assert known["settled"] == known["claims"] > 5
+    found = evidence_over_time(history_of(session))
+    assert found.rule == "predicted"
+    assert found.value[-1] == pytest.approx(known["evidence"])
+    assert found.threshold[-1] == pytest.approx(known["threshold"])
+    assert found.value[0] == 0.0
+    assert len(plots.evidence(session).get_lines()) == 2
+    assert promise(session.rules, session.problem).startswith(
+        "Proven: if the noise is Gaussian"
+    )
+
+
+def test_refusals() -> None:
+    features = [[1.0, 0.0], [0.0, 1.0], [0.7, 0.7]]
+    problem = Problem(
+        objectives=["a"], covariance=[1], features=features, parameter_set=Ball(1.0)
+    )
+    with pytest.raises(NoProofError, match="choose stopping='certified' with parameter_set="):
+        Session(problem, stopping="predicted")
+    with pytest.raises(InputError, match="does not go with the sampling rule 'ape'"):
+        Rules(stopping="predicted", sampling="ape")
+    for calibration in ("sharp", "measured"):
+        with pytest.raises(InputError, match="'predicted' has none to choose"):
+            Rules(stopping="predicted", calibration=calibration)
+    with pytest.raises(InputError, match="leave draws at 'first-hit'"):
+        Rules(stopping="predicted", draws="literal")
+
+
+@pytest.mark.parametrize(
+    ("means", "delta"),
+    [
+        ([[0.0], [0.1]], 0.2),
+        ([[0.0] * 6, [-0.3] * 6], 0.2),
+        ([[0.0, 0.0], [-0.2, -0.2], [1.0, -1.0]], 0.2),
+    ],
+    ids=["near-tie", "worse in six", "among others"],
+)
+def test_errors_are_rare(means: list[list[float]], delta: float) -> None:
+    d = len(means[0])
+    problem = Problem(
+        objectives=[f"o{c}" for c in range(d)], covariance=[1] * d, arms=len(means)
+    )
+    environment = GaussianEnvironment(problem, np.array(means))
+    right = Instance("made", problem, np.array(means)).pareto_set
+    wrong = 0
+    for seed in range(150):
+        run = simulate(problem, environment, rng=seed, stopping="predicted", delta=delta)
+        wrong += run.pareto_set != right
+    assert wrong <= 150 * delta
