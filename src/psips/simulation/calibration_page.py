@@ -23,9 +23,9 @@ A rule is called *measured* if the upper end of the interval is at most delta in
 enough runs to tell, that is, where no error at all would give such an upper end and at least
 half of the runs stop (or a cap is set at which hardly any can be expected to). It is called
 *broken* if the whole interval lies above delta in some cell, and *not settled* otherwise.
-No table can replace a proof: `posterior proven`, `glr proven`, `certified` and `predicted` carry
-one, for Gaussian noise of the covariance given; `bayes` promises a posterior probability, not an
-error rate; the others promise nothing beyond this page.
+No table can replace a proof: `posterior proven`, `glr proven`, `certified` and `predicted` have
+one, for Gaussian noise of the covariance given; `bayes` promises a posterior probability, not
+an error rate; the others promise nothing beyond this page.
 
 The tables below give errors of runs, in brackets how many runs did not stop, and mean samples:
 **bold** if the whole interval lies above delta, with a ? if it reaches above it in a cell that
