@@ -353,8 +353,7 @@ def handicaps(covariance: Floats, delta: float) -> Floats:
     heavier. Squares are shrunk so that the tails agree where the rule first looks. The weights
     of the law are binomial for independent objectives, and smaller for positively correlated
     ones; for others Perlman's bound (1969) holds. The second row is for "z escapes" from
-    several others: rarely are all of them at stake, and the root of the factor for independent
-    objectives was seen to be enough.
+    several others, whose inequalities share z alone: they are taken for independent.
 
     Returns
     -------
@@ -387,7 +386,7 @@ def handicaps(covariance: Floats, delta: float) -> Floats:
         j = np.arange(1, k + 1)
         independent = factor(np.asarray(comb(k, j), dtype=np.float64) / 2.0**k)
         extreme = factor(np.where(j >= k - 1, 0.5, 0.0))
-        found[:, k] = extreme if negative else independent, math.sqrt(independent)
+        found[:, k] = extreme if negative else independent, independent
     return found
 
 
