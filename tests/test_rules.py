@@ -82,6 +82,8 @@ def test_every_rule_runs(field: str, table: dict[str, Any]) -> None:
         ("eta", "guess", "expected a positive number or 'estimate', got 'guess'"),
         ("alpha", 0.0, "alpha is the rate of forced exploration: expected a number between 0"),
         ("kappa", -1.0, "kappa: expected a positive number, got -1.0"),
+        ("kappa", True, "kappa: expected a positive number, got True"),
+        ("eta", True, "expected a positive number or 'estimate', got True"),
         ("delta", 0.0, "delta is the accepted probability of a wrong answer"),
         ("delta", 1.0, "expected a number between 0 and 1, got 1.0; 0.05 or 0.1 are usual"),
         ("delta", -3, "got -3"),

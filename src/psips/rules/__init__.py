@@ -90,6 +90,10 @@ def _number(kind: str, name: str, table: dict[str, Rule]) -> int:
     return table[name].code
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 @dataclass(frozen=True)
 class Rules:
     """A choice of rules and the confidence asked for.
@@ -137,7 +141,7 @@ class Rules:
     kappa: float = 2.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.delta, int | float) or not 0.0 < self.delta < 1.0:
+        if not _is_number(self.delta) or not 0.0 < self.delta < 1.0:
             raise InputError(
                 f"delta is the accepted probability of a wrong answer: expected a number "
                 f"between 0 and 1, got {self.delta!r}; 0.05 or 0.1 are usual"
@@ -160,18 +164,18 @@ class Rules:
                 f"draws='literal' is the published loop, which stops by 'posterior' or "
                 f"'never', not by {self.stopping!r}: leave draws at 'first-hit'"
             )
-        number = isinstance(self.eta, int | float) and 0 < self.eta < math.inf
+        number = _is_number(self.eta) and 0 < float(self.eta) < math.inf
         if not number and self.eta != "estimate":
             raise InputError(
                 f"eta inflates the learner's draws: expected a positive number or "
                 f"'estimate', got {self.eta!r}"
             )
-        if not isinstance(self.alpha, int | float) or not 0.0 < self.alpha < 1.0:
+        if not _is_number(self.alpha) or not 0.0 < self.alpha < 1.0:
             raise InputError(
                 f"alpha is the rate of forced exploration: expected a number between 0 and 1, "
                 f"got {self.alpha!r}"
             )
-        if not isinstance(self.kappa, int | float) or not 0.0 < self.kappa < math.inf:
+        if not _is_number(self.kappa) or not 0.0 < self.kappa < math.inf:
             raise InputError(f"kappa: expected a positive number, got {self.kappa!r}")
 
     def _check_company(self) -> None:
