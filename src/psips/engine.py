@@ -294,6 +294,7 @@ class Engine:
             aside.front,
             aside.cover,
             aside._draw,
+            max(1.0, 1.0 / self.options.eta) if self.options.eta > 0.0 else 1.0,
         )
         return found
 

@@ -210,10 +210,14 @@ def weigh_ratio(
     front: Front,
     cover: Cover,
     draw: Draw,
+    spare: float,
 ) -> tuple[float, float]:
-    """Evidence and threshold for the data as they stand, in full, for people to read."""
+    """Evidence and threshold for the data as they stand, in full, for people to read.
+
+    ``spare`` is the largest inflation of any draw, as in `psips.kernels.tree.build`.
+    """
     t = float(belief.tally[0])
-    build(model, belief, front, cover, 1.0)
+    build(model, belief, front, cover, spare)
     found = likelihood_ratio(model, belief, front, draw, calibration.handicap, np.inf)
     if calibration.code == MEASURED:
         found = min(found, all_pieces(model, front, cover, calibration.handicap, t))

@@ -166,7 +166,7 @@ def judge_by_ratio(
     if found >= threshold and calibration.code == MEASURED:
         found = 0.0
         if t % (1 + t // EVERY) == 0:
-            build(model, belief, front, cover, front.reach[2])
+            build(model, belief, front, cover, max(1.0, 1.0 / options.eta))
             found = all_pieces(model, front, cover, calibration.handicap, float(t))
     outcome[THRESHOLD] = threshold
     outcome[STOPPED] = 1.0 if found >= threshold else 0.0
