@@ -357,7 +357,7 @@ def handicaps(covariance: Floats, delta: float) -> Floats:
     heavier. Squares are shrunk so that the tails agree where the rule first looks. The weights
     of the law are binomial for independent objectives, and smaller for positively correlated
     ones; for others Perlman's bound (1969) holds. The second row is for "z escapes" from
-    several others, whose inequalities share z alone: they are taken for independent.
+    several others; it is the same.
 
     Returns
     -------
@@ -390,7 +390,7 @@ def handicaps(covariance: Floats, delta: float) -> Floats:
         j = np.arange(1, k + 1)
         independent = factor(np.asarray(comb(k, j), dtype=np.float64) / 2.0**k)
         extreme = factor(np.where(j >= k - 1, 0.5, 0.0))
-        found[:, k] = extreme if negative else independent, independent
+        found[:, k] = extreme if negative else independent
     return found
 
 
