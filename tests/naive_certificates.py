@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from itertools import combinations
 
+import numba
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import logsumexp, ndtr
 
-from psips.kernels.certificates import ASTRAY, LOG_WEIGHTS, RHOS, directions
+from psips.kernels import certificates
+from psips.kernels.certificates import ASTRAY, LOG_WEIGHTS, RHOS
+from psips.kernels.grids import as_array
 from psips.parameters import Ball
 from psips.problem import Problem
+
+
+@numba.njit
+def directions(d: int, Sigma: np.ndarray) -> np.ndarray:
+    return as_array(certificates.directions(d, Sigma))
 
 
 def log_g(N: float, s: float, e: float) -> float:

@@ -18,11 +18,11 @@ from psips.kernels.accounts import SHARE
 from psips.parameters import Ball
 from psips.problem import Problem
 from psips.report import promise
-from psips.rules import SAMPLING, Rules
+from psips.rules import Rules
 from psips.session import Session
 from psips.simulation import simulate
 
-OTHERS = [name for name, rule in SAMPLING.items() if rule.code < 5 and name != "directed"]
+OTHERS = ["posterior", "projected", "uniform", "round-robin"]
 
 
 def told(made: Instance, results: int, seed: int = 1, **rules: Any) -> tuple[Session, Any]:

@@ -119,9 +119,9 @@ def linear(parameter_set: Ball | None) -> Problem:
     ids=lambda rules: rules.stopping,
 )
 def test_refused_where_there_is_no_proof(rules: Rules) -> None:
-    rules.options(linear(Ball(1.0)))
+    rules.program(linear(Ball(1.0)))
     with pytest.raises(InputError, match=r"no proof .* without parameter_set=Ball\(\.\.\.\)"):
-        rules.options(linear(None))
+        rules.program(linear(None))
 
 
 @pytest.mark.parametrize("xi", [0.01, 1.0, 100.0])
@@ -134,7 +134,7 @@ def test_the_proven_threshold_covers_the_shrinkage(xi: float) -> None:
         parameter_set=Ball(3.0),
         regularization=xi,
     )
-    bias = Rules(stopping="glr", calibration="proven").options(problem).calibration.bias
+    bias = Rules(stopping="glr", calibration="proven").program(problem).options.calibration.bias
     A, theta = np.array([1.0, 0.0]), np.array([[0.0, 0.0], [3.0, 3.0]])
     for pulls in (1, 100):
         V = xi * np.eye(2) + pulls * np.outer(A, A)
@@ -146,7 +146,7 @@ def test_the_proven_threshold_covers_the_shrinkage(xi: float) -> None:
 
 def test_a_refusal_names_the_rules_that_have_a_proof() -> None:
     with pytest.raises(InputError, match="choose stopping='certified' or 'glr', which have"):
-        Rules(stopping="posterior", calibration="proven").options(linear(Ball(1.0)))
+        Rules(stopping="posterior", calibration="proven").program(linear(Ball(1.0)))
 
 
 def test_choices_that_do_not_go_together() -> None:

@@ -6,9 +6,9 @@ the key and of the results it was told, in their order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from importlib import import_module
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,39 +21,19 @@ from psips.kernels.accounts import (
     open_account,
     weigh_account,
 )
-from psips.kernels.belief import SPANNED, Belief, empty_belief, learn, refit
+from psips.kernels.belief import RESULTS, SPANNED, Belief, empty_belief, learn, refit
 from psips.kernels.cover import Cover, empty_cover
-from psips.kernels.draws import LITERAL, Draw, empty_draw
+from psips.kernels.draws import Draw, empty_draw
 from psips.kernels.front import MEMBERS, RECORDS, Front, empty_front
-from psips.kernels.model import Floats, Model
+from psips.kernels.jit import address, no_steps
+from psips.kernels.loop import ASK, PREDICT, RUN, TELL, drive
+from psips.kernels.model import Floats, Model, Stream
 from psips.kernels.noise import Source
-from psips.kernels.predicted import PREDICT, drive_predicted
-from psips.kernels.rivalry import (
-    drive_gradient,
-    drive_rivals,
-    drive_rivals_certainly,
-    drive_rivals_drawing,
-)
-from psips.kernels.rivals import Rival, empty_rival
-from psips.kernels.rng import Stream
-from psips.kernels.round import (
-    APE,
-    BY_APE,
-    BY_ELIMINATION,
-    BY_GLR,
-    BY_POSTERIOR,
-    BY_PREDICTION,
-    DIRECTED,
-    HINT,
-    NEVER,
-    OUTCOMES,
-    STOPPED,
-    TRACK_AND_STOP,
-    Learner,
-    Options,
-    empty_learner,
-)
-from psips.kernels.run import ASK, RUN, TELL, drive, drive_certainly, drive_literally
+from psips.kernels.outcome import HINT, OUTCOMES, STOPPED
+from psips.kernels.records import Record
+from psips.kernels.rival import Rival, empty_rival
+from psips.kernels.state import REBUILD, Learner, Run, empty_learner
+from psips.rules import STOPPING, Program
 
 CAPACITY = 4096  # half-spaces a cover may hold; a larger one is not built
 SWIFT = 100  # answers up to which a step takes no time that anybody would cut short
@@ -71,35 +51,51 @@ class Engine:
     def __init__(
         self,
         model: Model,
-        options: Options,
+        program: Program,
         key: Stream,
         prior: tuple[Floats, Floats] | None = None,
     ) -> None:
         self.model = model
-        self.options = options
+        self.program = program
         self.key = key
         self.prior = prior
-        capacity = (
-            0 if options.draws == LITERAL else CAPACITY if model.n <= 100 else LARGE_CAPACITY
-        )
+        capacity = 0 if program.published else capacity_for(model)
         self.belief: Belief = empty_belief(model)
         self.front: Front = empty_front(model)
         self.cover: Cover = empty_cover(model, capacity)
         self.learner: Learner = empty_learner(model)
-        self.rival: Rival = empty_rival(model.K)
+        self.rival: Rival = empty_rival(model, self.front)
         self.outcome: Floats = np.zeros(OUTCOMES)
         self.outcome[HINT + 1] = -1.0
         self._draw: Draw = empty_draw(model, capacity)
         self._nowhere = nowhere(model)
-        self._rivals = entry_of_rivals(options)
         self.accounts: list[Account] = []  # of the rule 'predicted'
         self.active = -1  # which of them was predicted last
-        if options.stopping == BY_PREDICTION:
-            self._nothing = no_account(model)
+        self._nothing = no_account(model)
+        self._steps: dict[str, Any] = {}
+        self._shared = no_steps(1)
+        self._hold_together()
         if prior is not None:
             nothing = np.zeros((model.K, model.d))
             self.know(np.zeros(model.K), np.zeros((model.h, model.d)), nothing)
         self.judge()
+
+    def _hold_together(self) -> None:
+        """Make of the parts what the steps are handed."""
+        self._run = Run(
+            self.model,
+            self.program.options,
+            self.belief,
+            self.front,
+            self.cover,
+            self._draw,
+            self.learner,
+            self.rival,
+            self.account,
+            self.outcome,
+            self.key,
+            self._shared,
+        )
 
     def know(self, pulls: Floats, B: Floats, sums: Floats | None = None) -> None:
         """Set what is known to results summed up: ``pulls`` (K,), ``B`` = sum of a x^T.
@@ -115,7 +111,7 @@ class Engine:
         """Return a run that knows the results alone, or this one if there is no prior."""
         if self.prior is None:
             return self
-        alone = Engine(self.model, self.options._replace(stopping=NEVER), self.key)
+        alone = self._fresh()
         alone.know(self.belief.pulls, self.belief.B - self._imagined()[1], self.belief.sums)
         alone.judge()
         return alone
@@ -128,17 +124,36 @@ class Engine:
         sums = pulls[:, None] * means
         return pulls, sums if self.model.unstructured else self.model.A.T @ sums
 
+    def _fresh(self) -> Engine:
+        """Return a run of the same problem that knows nothing and never stops."""
+        program = self.program._replace(judge=STOPPING["never"].step, stopping="never")
+        return Engine(self.model, program, self.key)
+
     def learn(self, arm: int, x: Floats) -> None:
         """Take in one result, without judging yet."""
-        learn(self.model, self.belief, arm, x)
+        belief = self.belief
+        if self.model.unstructured:  # nothing to compile for
+            belief.pulls[arm] += 1.0
+            belief.N[arm] += 1.0
+            belief.tally[RESULTS] += 1
+            belief.B[arm] += x
+            belief.theta[arm] = belief.B[arm] / belief.N[arm]
+        else:
+            learn(self.model, belief, arm, x)
         self.learner.pending[arm] = max(0.0, self.learner.pending[arm] - 1.0)
 
     def judge(self) -> None:
         """Bring candidate set and stopping rule up to date with the results."""
-        self._drive(TELL, self._nowhere, self.key, 0)
+        if self.ready:
+            self._drive(TELL, self._nowhere, self.key, 0)
 
     def choose(self) -> int:
         """Return the arm to pull next."""
+        if self.model.unstructured:  # nothing to compile for before all arms have results
+            unseen = np.flatnonzero(self.belief.pulls + self.learner.pending == 0.0)
+            if len(unseen):
+                self.learner.pending[unseen[0]] += 1.0
+                return int(unseen[0])
         return self._drive(ASK, self._nowhere, self.key, 0)
 
     def run(self, source: Source, noise_key: Stream, results: int) -> None:
@@ -146,95 +161,41 @@ class Engine:
         size = FIRST_SLICE  # one slice after the other, so that Ctrl-C is seen between them
         while True:
             begin = perf_counter()
-            told = int(self.belief.tally[0])
+            told = self.results
             self._drive(RUN, source, noise_key, min(results, told + size))
-            if self.stopped or self.belief.tally[0] >= results:
+            if self.stopped or self.results >= results:
                 break
             size = 2 * size if perf_counter() - begin < PAUSE else max(1, size // 2)
 
     def _drive(self, mode: int, source: Source, noise_key: Stream, results: int) -> int:
         """Do one step, or a slice of a run; one that can be long where Ctrl-C is seen."""
         step = mode, source, noise_key, results
-        if self.options.draws == LITERAL or self.model.n > SWIFT:
+        if self.program.published or self.model.n > SWIFT:
             return attentively(self._step, *step, stop=self._draw.made)
         return self._step(*step)
 
     def _step(self, mode: int, source: Source, noise_key: Stream, results: int) -> int:
-        if self.options.draws == LITERAL:
-            return drive_literally(
-                self.model,
-                self.options,
-                self.belief,
-                self.front,
-                self._draw,
-                self.learner,
-                self.outcome,
-                self.key,
-                source,
-                noise_key,
-                mode,
-                results,
-            )
-        if self.options.stopping == BY_PREDICTION:
-            return self._predictably(mode, source, noise_key, results)
-        if self._rivals is not None:
-            return self._rivals(
-                self.model,
-                self.options,
-                self.belief,
-                self.front,
-                self.cover,
-                self._draw,
-                self.learner,
-                self.rival,
-                self.outcome,
-                self.key,
-                source,
-                noise_key,
-                mode,
-                results,
-            )
-        entry = drive if self.options.stopping <= BY_GLR else drive_certainly
-        return entry(
-            self.model,
-            self.options,
-            self.belief,
-            self.front,
-            self.cover,
-            self._draw,
-            self.learner,
-            self.outcome,
-            self.key,
-            source,
-            noise_key,
-            mode,
-            results,
-        )
-
-    def _predictably(self, mode: int, source: Source, noise_key: Stream, results: int) -> int:
-        """Do a step or slice by the rule 'predicted'; accounts are opened on the way."""
+        program = self.program
+        renew = self._address(program.renew)
+        choose = self._address(program.choose) if mode != TELL else 0
+        judge = self._address(program.judge) if mode != ASK else 0
         while True:
-            arm = drive_predicted(
-                self.model,
-                self.options,
-                self.belief,
-                self.front,
-                self.cover,
-                self._draw,
-                self.learner,
-                self.account,
-                self.outcome,
-                self.key,
-                source,
-                noise_key,
-                mode,
-                results,
-            )
+            arm: int = drive(self._run, choose, renew, judge, source, noise_key, mode, results)
             if arm != PREDICT:
                 return arm
             self._predict()
             if mode == TELL:
                 return arm
+
+    def _address(self, step: str) -> Any:
+        """Return where a step begins; it is compiled when it is first needed."""
+        if step not in self._steps:
+            module, name = step.split(":")
+            found = getattr(import_module(f"psips.kernels.{module}"), name)
+            self._steps[step] = address(found, self._run)
+            if step == self.program.renew and step.endswith("renew_cover"):
+                self._shared[REBUILD] = self._address("judging:rebuild")
+        return self._steps[step]
 
     def _predict(self) -> None:
         """Turn to the last account of S_hat; open one if there is none, or it is of no use."""
@@ -244,18 +205,29 @@ class Engine:
             self.active = known[-1]
         else:
             self.active = len(self.accounts)
-            level = level_of(self.options.calibration.log_inverse, self.active)
+            level = level_of(self.program.options.calibration.log_inverse, self.active)
             belief = self.belief
             self.accounts.append(
                 open_account(self.model, inside, belief.pulls, belief.B, level)
             )
+        self._hold_together()
         weigh_account(self.model, self.belief, self.account)
         conclude_account(self.front, self.account, self.outcome)
+
+    @property
+    def _is_rival(self) -> bool:
+        """Whether a rival method has state of its own."""
+        return self.program.choose.split(":")[0] in ("rivals", "gradient")
 
     @property
     def account(self) -> Account:
         """The set predicted last and the evidence for it, with the rule 'predicted'."""
         return self.accounts[self.active] if self.accounts else self._nothing
+
+    @property
+    def results(self) -> int:
+        """How many results were told."""
+        return int(self.belief.tally[RESULTS])
 
     @property
     def stopped(self) -> bool:
@@ -285,16 +257,12 @@ class Engine:
         """Evidence of the rule "glr" in full, and its threshold; the run is left as it is."""
         from psips.kernels.ratio import weigh_ratio
 
-        aside = Engine(self.model, self.options._replace(stopping=NEVER), self.key)
-        _fill(aside.belief, self.belief._asdict())
+        eta = self.program.options.eta
         found: tuple[float, float] = weigh_ratio(
             self.model,
-            self.options.calibration,
-            aside.belief,
-            aside.front,
-            aside.cover,
-            aside._draw,
-            max(1.0, 1.0 / self.options.eta) if self.options.eta > 0.0 else 1.0,
+            self.program.options.calibration,
+            *self._aside()[1:],
+            max(1.0, 1.0 / eta) if eta > 0.0 else 1.0,
         )
         return found
 
@@ -302,17 +270,20 @@ class Engine:
         """Log of P(Alt(S_hat) | data) and its relative standard error."""
         from psips.kernels.estimate import change_probability
 
-        capacity = CAPACITY if self.model.n <= 100 else LARGE_CAPACITY
-        return attentively(
-            change_probability, self.model, self.belief, self.key, capacity, draws
-        )
+        return attentively(change_probability, *self._aside(), self.key, draws)
 
     def probabilities(self, draws: int = 4096) -> tuple[Floats, Floats]:
         """By answer, the probability of being Pareto-optimal and its standard error."""
         from psips.kernels.estimate import probabilities
 
-        capacity = CAPACITY if self.model.n <= 100 else LARGE_CAPACITY
-        return attentively(probabilities, self.model, self.belief, self.key, capacity, draws)
+        return attentively(probabilities, *self._aside(), self.key, draws)
+
+    def _aside(self) -> tuple[Model, Belief, Front, Cover, Draw]:
+        """Return what is known and room to look at it, so that the run is left as it is."""
+        model = self.model
+        capacity = capacity_for(model)
+        room = empty_front(model), empty_cover(model, capacity), empty_draw(model, capacity)
+        return (model, self.belief, *room)
 
     def snapshot(self) -> dict[str, Any]:
         """Return the state as plain data; floats survive JSON to the bit."""
@@ -322,8 +293,8 @@ class Engine:
             "front": _plain(self.front, None),
             "cover": _plain(self.cover, used),
             "learner": _plain(self.learner, None),
-            **({} if self._rivals is None else {"rival": _plain(self.rival, None)}),
-            **({} if self.options.stopping != BY_PREDICTION else self._accounts()),
+            **({"rival": _plain(self.rival, None)} if self._is_rival else {}),
+            **(self._accounts() if self.program.stopping == "predicted" else {}),
             "outcome": [repr(float(v)) for v in self.outcome],
             "key": [int(v) for v in self.key],
         }
@@ -334,9 +305,9 @@ class Engine:
         _fill(self.front, state["front"])
         _fill(self.cover, state["cover"])
         _fill(self.learner, state["learner"])
-        if self._rivals is not None:
+        if self._is_rival:
             _fill(self.rival, state["rival"])
-        if self.options.stopping == BY_PREDICTION:
+        if self.program.stopping == "predicted":
             self._reopen(state["accounts"], int(state["active"]))
         self.outcome[:] = [float(v) for v in state["outcome"]]
         self.key[:] = np.array(state["key"], np.uint64)
@@ -353,30 +324,24 @@ class Engine:
         """Rebuild accounts; claims are a function of what was known at the prediction."""
         self.accounts, self.active = [], active
         for j, kept in enumerate(accounts):
-            level = level_of(self.options.calibration.log_inverse, j)
+            level = level_of(self.program.options.calibration.log_inverse, j)
             inside, N1 = np.array(kept["inside"], bool), np.array(kept["N1"], float)
             B1 = np.array(kept["B1"], float)
             self.accounts.append(open_account(self.model, inside, N1, B1, level))
             self.accounts[j].settled[:] = kept["settled"]
+        self._hold_together()
         if self.accounts:
             weigh_account(self.model, self.belief, self.account)
 
 
-def entry_of_rivals(options: Options) -> Callable[..., int] | None:
-    """Return the smallest compiled loop that a rival method can do with; None for others."""
-    sampling, stopping = options.sampling, options.stopping
-    if sampling <= DIRECTED or (sampling < APE and stopping != BY_APE):
-        return None
-    if sampling == TRACK_AND_STOP and stopping in (NEVER, BY_GLR, BY_APE):
-        return drive_gradient
-    if sampling != TRACK_AND_STOP and stopping in (NEVER, BY_APE, BY_ELIMINATION):
-        return drive_rivals
-    return drive_rivals_drawing if stopping == BY_POSTERIOR else drive_rivals_certainly
+def capacity_for(model: Model) -> int:
+    """Return how many half-spaces a cover may hold."""
+    return CAPACITY if model.n <= 100 else LARGE_CAPACITY
 
 
 def _settle(model: Model, belief: Belief, pulls: Floats, N: Floats, B: Floats) -> None:
     """Set a belief to counts and sums."""
-    belief.pulls[:], belief.N[:], belief.B[:], belief.tally[0] = pulls, N, B, pulls.sum()
+    belief.pulls[:], belief.N[:], belief.B[:], belief.tally[RESULTS] = pulls, N, B, pulls.sum()
     if model.unstructured:
         belief.theta[:] = B / np.where(N > 0, N, 1.0)[:, None]
     else:
@@ -387,17 +352,21 @@ def _settle(model: Model, belief: Belief, pulls: Floats, N: Floats, B: Floats) -
 _RECORD_FIELDS = ("shape", "terms", "y", "gap", "L", "b", "r", "mass")
 
 
-def _plain(part: NamedTuple, used: int | None) -> dict[str, Any]:
+def _arrays(part: Record) -> dict[str, Any]:
+    return {k: v for k, v in part.as_dict().items() if isinstance(v, np.ndarray)}
+
+
+def _plain(part: Record, used: int | None) -> dict[str, Any]:
     """Arrays as nested lists; of a cover only the ``used`` records."""
     plain = {}
-    for name, array in part._asdict().items():
+    for name, array in _arrays(part).items():
         cut = used is not None and name in _RECORD_FIELDS
         plain[name] = (array[:used] if cut else array).tolist()
     return plain
 
 
-def _fill(part: NamedTuple, plain: dict[str, Any]) -> None:
-    for name, array in part._asdict().items():
+def _fill(part: Record, plain: dict[str, Any]) -> None:
+    for name, array in _arrays(part).items():
         values = np.asarray(plain[name], array.dtype)
         if values.size:
             array[: len(values)] = values

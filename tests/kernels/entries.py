@@ -17,7 +17,16 @@ from psips.kernels.belief import Belief, empty_belief, in_theta
 from psips.kernels.cone import Metric, move, moved, nonnegative, project
 from psips.kernels.cover import DEPTH, Cover, empty_cover, refresh
 from psips.kernels.draws import Draw, empty_draw
-from psips.kernels.firsthit import LEARNER, _propose, contained, first_hit, weigh
+from psips.kernels.firsthit import (
+    LATE,
+    LEARNER,
+    _propose,
+    contained,
+    early_hit,
+    later_hit,
+    tries,
+    weigh,
+)
 from psips.kernels.front import (
     EAGER,
     LIVE,
@@ -28,8 +37,10 @@ from psips.kernels.front import (
     empty_front,
     find_change,
 )
+from psips.kernels.hedge import feed, weights
 from psips.kernels.learner import posterior_gains, shares
 from psips.kernels.model import BALL, EVERYTHING, Model
+from psips.kernels.pareto import in_alternative
 from psips.kernels.rng import (
     exponential,
     log_geometric,
@@ -39,8 +50,49 @@ from psips.kernels.rng import (
     seed,
     uniform,
 )
-from psips.kernels.thresholds import Calibration, inflation_and_budget
+from psips.kernels.thresholds import Calibration, beta, inflation_and_budget, lambert_bar
 from psips.kernels.tree import build
+
+
+@numba.njit
+def started(stream: np.ndarray, key: np.ndarray, counter: int, purpose: int) -> None:
+    seed(stream, key, counter, purpose)
+
+
+@numba.njit
+def hedge_weights(G: np.ndarray, gap: float, w: np.ndarray) -> None:
+    weights(G, gap, w)
+
+
+@numba.njit
+def hedge_feed(G: np.ndarray, gap: float, w: np.ndarray, gains: np.ndarray) -> float:
+    return feed(G, gap, w, gains)
+
+
+@numba.njit
+def lambert(x: float) -> float:
+    return lambert_bar(x)
+
+
+@numba.njit
+def threshold(
+    unstructured: bool,
+    K: int,
+    h: int,
+    d: int,
+    xi: float,
+    extent: float,
+    bias: float,
+    t: float,
+    log_inverse: float,
+) -> float:
+    return beta(unstructured, K, h, d, xi, extent, bias, t, log_inverse)
+
+
+@numba.njit
+def another_set(values: np.ndarray, inside: np.ndarray, members: np.ndarray) -> bool:
+    return in_alternative(values, inside, members)
+
 
 NORMAL, UNIFORM, EXPONENTIAL, NORMAL_ABOVE, LOG_GEOMETRIC, LOG_TAIL = range(6)
 
@@ -192,7 +244,19 @@ def act(
         if what == EAGER_HITS:
             front.size[EAGER] = 1
         if what in (HITS, EAGER_HITS):
-            log_index[sample] = first_hit(model, belief, front, cover, draw, scale, log_budget)
+            made = outside = 0
+            found = LATE
+            if front.size[EAGER] == 1:
+                found, outside = early_hit(model, belief, front, draw, scale, log_budget)
+                if found == LATE:
+                    made = tries(model.unstructured, model.n)
+                    front.size[EAGER] = 0
+                    build(model, belief, front, cover, front.reach[2])
+            if found == LATE:
+                found = later_hit(
+                    model, belief, front, cover, draw, scale, log_budget, made, outside
+                )
+            log_index[sample] = found
             if log_index[sample] == np.inf:
                 continue
         else:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive
-from psips.kernels.hedge import feed, weights
+from kernels.entries import hedge_feed as feed
+from kernels.entries import hedge_weights as weights
 
 
 def play(gains: np.ndarray, wrong: float = 1.0) -> tuple[np.ndarray, list[float]]:

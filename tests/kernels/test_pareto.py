@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive
+from kernels.entries import another_set as in_alternative
 from kernels.entries import change, elected
-from psips.kernels.pareto import in_alternative, pareto_mask
+from psips.kernels.pareto import _mark, pareto_mask
 
 seeds = st.integers(0, 10**6)
 
@@ -20,16 +21,24 @@ def grid(n: int, d: int, levels: int, seed: int) -> np.ndarray:
     return rng.normal(size=(n, d)) if levels == 0 else rng.integers(0, levels, (n, d)) * 1.0
 
 
+def compiled(mu: np.ndarray) -> np.ndarray:
+    keep = np.zeros(len(mu), np.bool_)
+    _mark(np.ascontiguousarray(mu), keep)
+    return keep
+
+
 @given(st.integers(1, 40), st.integers(1, 6), st.integers(0, 5), seeds)
 def test_pareto_mask(n: int, d: int, levels: int, seed: int) -> None:
     mu = grid(n, d, levels, seed)
     assert (pareto_mask(mu) == naive.pareto_mask(mu)).all()
+    assert (compiled(mu) == naive.pareto_mask(mu)).all()
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 4])
 def test_pareto_mask_of_many(d: int) -> None:
     mu = np.round(np.random.default_rng(d).normal(size=(400, d)), 1)
     assert (pareto_mask(mu) == naive.pareto_mask(mu)).all()
+    assert (compiled(mu) == naive.pareto_mask(mu)).all()
     equal = np.zeros((50, d))
     assert pareto_mask(equal).all()  # equal points do not dominate each other
 

@@ -18,14 +18,14 @@ from kernels.entries import (
     NORMAL_ABOVE,
     UNIFORM,
     fill,
+    started,
 )
-from psips.kernels.rng import seed
 
 
 def stream(counter: int = 0, purpose: int = 1, key: tuple[int, int] = (5, 8)) -> np.ndarray:
-    started = np.empty(4, np.uint64)
-    seed(started, np.array(key, np.uint64), counter, purpose)
-    return started
+    made = np.empty(4, np.uint64)
+    started(made, np.array(key, np.uint64), counter, purpose)
+    return made
 
 
 def many(kind: int, n: int, parameter: float = 0.0, counter: int = 0) -> np.ndarray:

@@ -9,13 +9,13 @@ import pytest
 
 import naive
 from kernels.entries import calibrated, plain_model
+from kernels.entries import lambert as lambert_bar
+from kernels.entries import threshold as beta
 from psips.kernels.thresholds import (
     HEURISTIC,
     PROVEN,
     SHARP,
     Calibration,
-    beta,
-    lambert_bar,
     log_q,
 )
 

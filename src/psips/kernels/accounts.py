@@ -6,7 +6,7 @@ See `psips.kernels.claims` for the evidence and `psips.kernels.predicted` for th
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,10 +24,11 @@ from psips.kernels.claims import (
 )
 from psips.kernels.cone import Metric
 from psips.kernels.front import Front
-from psips.kernels.jit import bare, kernel, lent, part, spliced
-from psips.kernels.model import Floats, Ints, Model
-from psips.kernels.pareto import Mask
-from psips.kernels.round import EVIDENCE, HINT, STOPPED, THRESHOLD
+from psips.kernels.grids import as_array, as_grid, floats
+from psips.kernels.jit import bare, kernel
+from psips.kernels.model import Floats, Ints, Mask, Model
+from psips.kernels.outcome import EVIDENCE, HINT, STOPPED, THRESHOLD
+from psips.kernels.records import Record, record
 
 SHARE = 0.7  # of what is left of delta goes to the next set
 REFUTED = 2.0  # a claim trails for good if its score is this far below -L
@@ -39,7 +40,8 @@ def level_of(log_inverse: float, before: int) -> float:
     return log_inverse - math.log(SHARE) - before * math.log1p(-SHARE)
 
 
-class Account(NamedTuple):
+@record
+class Account(Record):
     """A predicted set: what was known then, its claims, and what was told since."""
 
     level: Floats  # (1,) L; 0 if there is no account
@@ -68,46 +70,11 @@ class Account(NamedTuple):
     touched: Mask  # (K,)
 
 
-@spliced
-def lend_account(account: Account) -> Account:
-    """Return the same account, without reference counting."""
-    return Account(
-        lent(account.level),
-        lent(account.inside),
-        lent(account.N1),
-        lent(account.B1),
-        lent(account.z),
-        lent(account.length),
-        lent(account.xs),
-        lent(account.first),
-        lent(account.involved),
-        lent(account.arms),
-        lent(account.G),
-        lent(account.s),
-        lent(account.q),
-        lent(account.log_weight),
-        lent(account.lead),
-        lent(account.settled),
-        lent(account.left),
-        lent(account.size),
-        lent(account.n),
-        lent(account.mean),
-        lent(account.value),
-        lent(account.best),
-        lent(account.work),
-        lent(account.touched),
-    )
-
-
-@part
 def _assemble(
     level: float, inside: Mask, N1: Floats, B1: Floats, pieces: Pieces, claims: Claims
 ) -> Account:
     K, d = B1.shape
     P = pieces.z.shape[0]
-    left = np.empty(P, np.int64)
-    for k in range(P):
-        left[k] = k
     return Account(
         np.full(1, level),
         inside.copy(),
@@ -125,7 +92,7 @@ def _assemble(
         claims.log_weight,
         claims.lead,
         np.zeros(P, np.bool_),
-        left,
+        np.arange(P),
         np.full(1, P),
         np.full(K, -1.0),
         np.zeros((K, d)),
@@ -136,36 +103,58 @@ def _assemble(
     )
 
 
-@kernel
 def open_account(model: Model, inside: Mask, N1: Floats, B1: Floats, level: float) -> Account:
     """Predict the set ``inside`` from counts and sums; claims are a function of these alone."""
-    K, d = B1.shape
-    inverse = np.empty(K)
-    mu = np.empty((K, d))
-    for a in range(K):
-        inverse[a] = 1.0 / N1[a]
-        for c in range(d):
-            mu[a, c] = B1[a, c] / N1[a]
-    metric = Metric(True, inverse, np.zeros((0, 0)), model.Sigma, mu)
-    pieces = cover_alternative(metric, inside)
-    return _assemble(level, inside, N1, B1, pieces, claims_of(metric, pieces, level))
+    nothing = np.zeros((0, 0))
+    metric = Metric(True, 1.0 / N1, nothing, model.Sigma, B1 / N1[:, None])
+    pieces, claims = predict(metric, inside, level)
+    return _assemble(level, inside, N1, B1, Pieces(*pieces), Claims(*claims))
 
 
 @kernel
+def predict(metric: Metric, inside: Mask, level: float) -> tuple[Any, Any]:
+    """Return the pieces of Alt(S1), S1 where ``inside``, and their claims."""
+    pieces = cover_alternative(metric, as_grid(inside))
+    claims = claims_of(metric, pieces, level)
+    return (
+        (
+            as_array(pieces.z),
+            as_array(pieces.length),
+            as_array(pieces.xs),
+            as_array(pieces.cs),
+            as_array(pieces.y),
+        ),
+        (
+            as_array(claims.first),
+            as_array(claims.involved),
+            as_array(claims.arms),
+            as_array(claims.G),
+            as_array(claims.s),
+            as_array(claims.q),
+            as_array(claims.log_weight),
+            as_array(claims.lead),
+            as_array(claims.aim),
+        ),
+    )
+
+
 def no_account(model: Model) -> Account:
     """Return what stands for an account while nothing was predicted."""
     K, d = model.K, model.d
-    nothing = np.zeros(K, np.bool_)
-    metric = Metric(True, np.zeros(K), np.zeros((0, 0)), model.Sigma, np.zeros((K, d)))
-    pieces = Pieces(
-        np.zeros(0, np.int64),
-        np.zeros(0, np.int64),
-        np.zeros((0, d), np.int64),
-        np.zeros((0, d), np.int64),
-        np.zeros((0, d)),
+    none, lists = np.zeros(0, np.int64), np.zeros((0, d), np.int64)
+    pieces = Pieces(none, none, lists, lists, np.zeros((0, d)))
+    claims = Claims(
+        np.zeros(1, np.int64),
+        none,
+        np.zeros((0, 1), np.int64),
+        np.zeros((0, 1, d)),
+        np.zeros((0, 1)),
+        np.zeros((0, 1)),
+        np.zeros(0),
+        np.zeros(0),
+        np.zeros(0),
     )
-    claims = claims_of(metric, pieces, 0.0)
-    return _assemble(0.0, nothing, np.zeros(K), np.zeros((K, d)), pieces, claims)
+    return _assemble(0.0, np.zeros(K, np.bool_), np.zeros(K), np.zeros((K, d)), pieces, claims)
 
 
 @bare
@@ -284,7 +273,7 @@ def weigh_account(model: Model, belief: Belief, account: Account) -> None:
             account.left[stay] = k
             stay += 1
     account.size[0] = stay
-    weigh(belief.pulls, belief.B, belief.theta, np.zeros(model.K), account)
+    weigh(belief.pulls, belief.B, belief.theta, floats(model.K), account)
 
 
 @bare
@@ -325,4 +314,4 @@ def conclude(front: Front, account: Account, outcome: Floats) -> bool:
 @kernel
 def conclude_account(front: Front, account: Account, outcome: Floats) -> None:
     """As ``conclude``, from outside."""
-    conclude(front, account, outcome)
+    conclude(front, account, as_grid(outcome))

@@ -9,12 +9,13 @@ nor ``theta`` before the arms pulled span all arms: both are 0 until then.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
+from psips.kernels.grids import floats, floats2
 from psips.kernels.jit import bare, kernel, part
 from psips.kernels.model import BALL, BOX, Floats, Ints, Model
+from psips.kernels.records import Record, record
 
 REFACTOR_EVERY = 512  # rank-one updates of F between two fresh factorisations
 EARLY = 4  # least squares: with fewer results than this many a feature, F is always fresh
@@ -25,7 +26,8 @@ CLEAR = 1e-6  # squared length beside the others' span from which on an arm adds
 RESULTS, UPDATES, SPANNED = range(3)
 
 
-class Belief(NamedTuple):
+@record
+class Belief(Record):
     """Sufficient statistics and the posterior they give; updated in place."""
 
     pulls: Floats  # (K,) results told of each arm
@@ -38,7 +40,6 @@ class Belief(NamedTuple):
     sums: Floats  # (K, d) of the results told of each arm, (0, 0) if unstructured
 
 
-@kernel
 def empty_belief(model: Model) -> Belief:
     """Return the belief before any result."""
     width = 0 if model.unstructured else model.h
@@ -67,7 +68,7 @@ def empty_belief(model: Model) -> Belief:
 def spans(frame: Floats, pulls: Floats) -> bool:
     """Whether the arms with results span all arms: Gram-Schmidt, the longest rest first."""
     K, r = frame.shape
-    rest = np.zeros((K, r))
+    rest = floats2(K, r)
     for a in range(K):
         if pulls[a] > 0.0:
             for i in range(r):
@@ -98,7 +99,7 @@ def spans(frame: Floats, pulls: Floats) -> bool:
 def refactor(V: Floats, F: Floats) -> None:
     """Set ``F`` to a factor of ``V^-1`` from scratch: L^-T with V = L L^T."""
     h = V.shape[0]
-    L = np.empty((h, h))
+    L = floats2(h, h)
     for i in range(h):
         for j in range(i + 1):
             total = V[i, j]
@@ -120,7 +121,7 @@ def refactor(V: Floats, F: Floats) -> None:
 def solve(F: Floats, B: Floats, theta: Floats) -> None:
     """Set ``theta`` to F F^T B."""
     h, d = B.shape
-    inner = np.zeros((h, d))
+    inner = floats2(h, d)
     for j in range(h):
         for i in range(h):
             for c in range(d):
@@ -159,7 +160,7 @@ def learn(model: Model, belief: Belief, arm: int, x: Floats) -> None:
     )
     pulls[arm] += 1.0
     N[arm] += 1.0
-    tally[0] += 1
+    tally[RESULTS] += 1
     if model.unstructured:
         for c in range(model.d):
             B[arm, c] += x[c]
@@ -189,7 +190,7 @@ def learn(model: Model, belief: Belief, arm: int, x: Floats) -> None:
         refactor(V, F)
     else:
         # V'^-1 = F (I - u u^T / (1 + q)) F^T = F (I - g u u^T)^2 F^T, u = F^T a, q = u.u
-        u = np.zeros(h)
+        u = floats(h)
         q = 0.0
         for j in range(h):
             for i in range(h):

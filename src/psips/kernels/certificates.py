@@ -38,7 +38,8 @@ import numpy as np
 
 from psips.kernels.belief import Belief
 from psips.kernels.front import MEMBERS, Front
-from psips.kernels.jit import bare, kernel, part
+from psips.kernels.grids import floats, floats2, ints
+from psips.kernels.jit import bare, part
 from psips.kernels.model import BALL, Floats, Ints, Model
 
 OPEN, IN, OUT = range(3)
@@ -86,8 +87,8 @@ def evidence(first: float, second: float, s: float, lead: float) -> float:
     """
     if lead <= 0.0 or first <= 0.0 or second <= 0.0:
         return 0.0
-    a = np.empty(3)
-    b = np.empty(3)
+    a = floats(3)
+    b = floats(3)
     wide = RHOS[len(RHOS) - 1]
     low = -4.0 * s * math.sqrt(first + wide) / first  # here g_i falls, and there g_j does
     high = lead + 4.0 * s * math.sqrt(second + wide) / second
@@ -111,13 +112,13 @@ def evidence(first: float, second: float, s: float, lead: float) -> float:
     return max(best, 0.0)
 
 
-@kernel
+@part
 def directions(d: int, Sigma: Floats) -> Floats:
     """Directions y (m, d): each objective, each two of them together, and all."""
     m = d + d * (d - 1) // 2
     if d > 2:
         m += 1
-    Y = np.zeros((m, d))
+    Y = floats2(m, d)
     row = 0
     for c in range(d):
         Y[row, c] = 1.0
@@ -150,7 +151,7 @@ def log_volume(model: Model, belief: Belief) -> float:
     if model.unstructured:
         return 0.0
     h = model.h
-    L = np.empty((h, h))
+    L = floats2(h, h)
     total = -h * math.log(model.xi)
     for i in range(h):
         for j in range(i + 1):
@@ -359,9 +360,9 @@ def all_settled(
                     break
         if weak:
             return False
-    verdict = np.empty(model.n, np.int64)
-    rival = np.empty(model.n, np.int64)
-    strength = np.empty(model.n)
+    verdict = ints(model.n)
+    rival = ints(model.n)
+    strength = floats(model.n)
     judge_answers(model, belief, front, Y, log_inverse, verdict, rival, strength)
     weakest = -1
     for z in range(model.n):

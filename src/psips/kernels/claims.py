@@ -74,9 +74,9 @@ from typing import NamedTuple
 import numpy as np
 
 from psips.kernels.cone import Metric, inner, project, still_dominating
-from psips.kernels.jit import bare, kernel, part
-from psips.kernels.model import Floats, Ints
-from psips.kernels.pareto import Mask
+from psips.kernels.grids import flags, floats, floats2, floats3, ints, ints2
+from psips.kernels.jit import bare, part
+from psips.kernels.model import Floats, Ints, Mask
 
 DEPTH = 3  # constraints of a leaf, at most
 NEAR = (3.0, 6.0)  # leaves further than this, from the nearest squared distance, are not split
@@ -183,7 +183,7 @@ def _leaves(
     """Write the leaves of z's tree from ``begin`` on; return their end, and the nearest."""
     K, d = metric.mu.shape
     mu, Sigma = metric.mu, metric.Sigma
-    shift = np.zeros((K, d))
+    shift = floats2(K, d)
     root, safest = members[0], -np.inf
     for x in members:
         lead = np.inf
@@ -192,8 +192,8 @@ def _leaves(
         lead /= math.sqrt(inner(metric, z, x, x))
         if lead > safest:
             root, safest = x, lead
-    closed = np.zeros(most, np.bool_)
-    square = np.zeros(most)
+    closed = flags(most)
+    square = floats(most)
     n = 0
     for c in range(d):
         k = begin + n
@@ -233,21 +233,25 @@ def _leaves(
     return begin + n, nearest
 
 
-@kernel
+@part
 def cover_alternative(metric: Metric, inside: Mask) -> Pieces:
     """Pieces that cover Alt(S1), S1 where ``inside``."""
     K, d = metric.mu.shape
     most = 4 * d if d <= 4 else d + 8  # leaves of a tree
-    members = np.flatnonzero(inside)
-    size = members.shape[0]
+    everyone, size = ints(K), 0
+    for a in range(K):
+        if inside[a]:
+            everyone[size] = a
+            size += 1
+    members = everyone[:size]
     room = size * (size - 1) + (K - size) * most
     R = max(d, DEPTH)
     pieces = Pieces(
-        np.zeros(room, np.int64),
-        np.zeros(room, np.int64),
-        np.zeros((room, R), np.int64),
-        np.zeros((room, R), np.int64),
-        np.zeros((room, R)),
+        ints(room),
+        ints(room),
+        ints2(room, R),
+        ints2(room, R),
+        floats2(room, R),
     )
     P = 0
     nearest = np.inf
@@ -269,11 +273,11 @@ def cover_alternative(metric: Metric, inside: Mask) -> Pieces:
         if not inside[z]:
             P, _ = _leaves(metric, members, z, near, pieces, P, most)
     return Pieces(
-        pieces.z[:P].copy(),
-        pieces.length[:P].copy(),
-        pieces.xs[:P].copy(),
-        pieces.cs[:P].copy(),
-        pieces.y[:P].copy(),
+        pieces.z[:P],
+        pieces.length[:P],
+        pieces.xs[:P],
+        pieces.cs[:P],
+        pieces.y[:P],
     )
 
 
@@ -314,7 +318,9 @@ def _write_claim(
 def _forecast(claims: Claims, level: float, K: int) -> Floats:
     """About how many results of each arm (K,) take each piece's first claim to its level."""
     want = level + MARGIN
-    N = np.full(K, 1e-6)
+    N = floats(K)
+    for a in range(K):
+        N[a] = 1e-6
     P = claims.first.shape[0] - 1
     for k in range(P):
         o = claims.first[k]
@@ -340,7 +346,7 @@ def _forecast(claims: Claims, level: float, K: int) -> Floats:
     return N
 
 
-@kernel
+@part
 def claims_of(metric: Metric, pieces: Pieces, level: float) -> Claims:
     """Directions, weights and forecasts of the pieces."""
     K, d = metric.mu.shape
@@ -350,17 +356,20 @@ def claims_of(metric: Metric, pieces: Pieces, level: float) -> Claims:
         room += pieces.length[k] + 1
     A = max(2, DEPTH + 1)
     claims = Claims(
-        np.zeros(P + 1, np.int64),
-        np.zeros(room, np.int64),
-        np.zeros((room, A), np.int64),
-        np.zeros((room, A, d)),
-        np.zeros((room, A)),
-        np.ones((room, A)),
-        np.zeros(room),
-        np.zeros(room),
-        np.zeros(room),
+        ints(P + 1),
+        ints(room),
+        ints2(room, A),
+        floats3(room, A, d),
+        floats2(room, A),
+        floats2(room, A),
+        floats(room),
+        floats(room),
+        floats(room),
     )
-    alone = np.zeros(R)
+    for i in range(room):
+        for a in range(A):
+            claims.q[i, a] = 1.0
+    alone = floats(R)
     o = 0
     for k in range(P):
         claims.first[k] = o

@@ -11,15 +11,17 @@ u_k = V^-1 (z - x_k) (x) Sigma e_{c_k}.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
+from psips.kernels.grids import flags, floats, floats2, ints
 from psips.kernels.jit import bare, part
 from psips.kernels.model import Floats, Ints
+from psips.kernels.records import Record, record
 
 
-class Metric(NamedTuple):
+@record
+class Metric(Record):
     """Means of the answers and the covariance between them (times Sigma)."""
 
     unstructured: bool
@@ -47,17 +49,17 @@ def inner(metric: Metric, z: int, x: int, y: int) -> float:
 @part
 def nonnegative(G: Floats, b: Floats, m: int, y: Floats) -> None:
     """Solve min_{y >= 0} y'Gy/2 - b.y for the leading m x m block (active set on G)."""
-    free = np.zeros(m, np.bool_)
+    free = flags(m)
     for k in range(m):
         y[k] = 0.0
     largest = 0.0
     for k in range(m):
         largest = max(largest, abs(b[k]))
     tolerance = 1e-12 * largest
-    s = np.zeros(m)
-    index = np.empty(m, np.int64)
-    C = np.empty((m, m))
-    blocked = np.zeros(m, np.bool_)
+    s = floats(m)
+    index = ints(m)
+    C = floats2(m, m)
+    blocked = flags(m)
     for _ in range(8 * m + 8):
         enter, steepest = -1, tolerance
         for k in range(m):
@@ -155,8 +157,8 @@ def nonnegative(G: Floats, b: Floats, m: int, y: Floats) -> None:
 @part
 def _project_many(metric: Metric, z: int, m: int, xs: Ints, cs: Ints, y: Floats) -> float:
     mu, Sigma = metric.mu, metric.Sigma
-    G = np.empty((m, m))
-    rhs = np.empty(m)
+    G = floats2(m, m)
+    rhs = floats(m)
     for k in range(m):
         rhs[k] = mu[xs[k], cs[k]] - mu[z, cs[k]]
         for j in range(k + 1):
@@ -265,8 +267,8 @@ def still_dominating(
     """
     d = metric.mu.shape[1]
     move(metric, z, m, xs, cs, y, shift)
-    at_z = np.empty(d)
-    at_x = np.empty(d)
+    at_z = floats(d)
+    at_x = floats(d)
     moved(metric, z, shift, True, at_z)
     worst, most = -1, 1e-10  # below that z is as good as free
     for x in members:

@@ -19,27 +19,29 @@ shrunk to e^-20: precision only grows, so no distance shrinks by more than theta
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
-from psips.kernels.belief import Belief
+from psips.kernels.belief import RESULTS, Belief
 from psips.kernels.cone import Metric
 from psips.kernels.front import (
     AGE,
     COVERED,
+    LEFT_OUT,
     LIVE,
     MEMBERS,
+    NEAREST,
     RECORDS,
     REJECTED,
+    SPARE,
     Front,
     find_change,
-    metric_of,
     refresh_listed,
     refresh_means,
 )
-from psips.kernels.jit import bare, kernel
+from psips.kernels.jit import bare
 from psips.kernels.model import Floats, Ints, Model
+from psips.kernels.records import Record, record
 
 NATS = 28.0  # pieces with less than e^-NATS of the largest piece's mass are left out
 FEWER_NATS = 14.0  # the same for a single answer, whose probability is an estimate anyway
@@ -48,9 +50,12 @@ DEPTH = 12  # constraints a record can hold
 
 # Places in Cover.shape.
 ANSWER, CONSTRAINTS, GROUPS = range(3)
+# .. and of one of its constraints.
+RIVAL, OBJECTIVE, GROUP = range(3)
 
 
-class Cover(NamedTuple):
+@record
+class Cover(Record):
     """Records, the first ``Front.size[RECORDS]``, and where theta was when they were made."""
 
     shape: Ints  # (records, 3) z, number of constraints, number of groups
@@ -67,7 +72,6 @@ class Cover(NamedTuple):
     V: Floats  # (h, h) precision then, (0, 0) if unstructured
 
 
-@kernel
 def empty_cover(model: Model, capacity: int) -> Cover:
     """Return room for ``capacity`` records."""
     width = 0 if model.unstructured else model.h
@@ -135,44 +139,42 @@ def measure(
     """
     unstructured = W.shape[0] == 0
     nearest = np.inf
-    for record in range(first, last):
-        z, m, groups = shape[record, 0], shape[record, 1], shape[record, 2]
+    for one in range(first, last):
+        z, m, groups = shape[one, ANSWER], shape[one, CONSTRAINTS], shape[one, GROUPS]
         if only >= 0 and z != only:
             spoken_of = False
             for k in range(m):
-                if terms[record, k, 0] == only:
+                if terms[one, k, RIVAL] == only:
                     spoken_of = True
                     break
             if not spoken_of:
-                nearest = min(nearest, r[record])
+                nearest = min(nearest, r[one])
                 continue
-        mass[record, 0] = -1.0
-        mass[record, 1] = -1.0
+        mass[one, 0] = -1.0
+        mass[one, 1] = -1.0
         if diagonal and unstructured and groups == m:  # one constraint a group, all independent
             square = 0.0
             for k in range(m):
-                x, c, g = terms[record, k, 0], terms[record, k, 1], terms[record, k, 2]
-                gap[record, g] = y[record, k] * (mu[x, c] - mu[z, c])
+                x, c, g = terms[one, k, RIVAL], terms[one, k, OBJECTIVE], terms[one, k, GROUP]
+                gap[one, g] = y[one, k] * (mu[x, c] - mu[z, c])
                 for f in range(g):
-                    L[record, g, f] = 0.0
-                L[record, g, g] = y[record, k] * math.sqrt(
-                    (inverse[z] + inverse[x]) * Sigma[c, c]
-                )
-                b[record, g] = gap[record, g] / L[record, g, g]
-                square += max(b[record, g], 0.0) ** 2
-            r[record] = math.sqrt(square)
-            nearest = min(nearest, r[record])
+                    L[one, g, f] = 0.0
+                L[one, g, g] = y[one, k] * math.sqrt((inverse[z] + inverse[x]) * Sigma[c, c])
+                b[one, g] = gap[one, g] / L[one, g, g]
+                square += max(b[one, g], 0.0) ** 2
+            r[one] = math.sqrt(square)
+            nearest = min(nearest, r[one])
             continue
         for g in range(groups):
-            gap[record, g] = 0.0
+            gap[one, g] = 0.0
             for f in range(g + 1):
-                L[record, g, f] = 0.0
+                L[one, g, f] = 0.0
         for k in range(m):
-            x, c, g = terms[record, k, 0], terms[record, k, 1], terms[record, k, 2]
-            weight = y[record, k]
-            gap[record, g] += weight * (mu[x, c] - mu[z, c])
+            x, c, g = terms[one, k, RIVAL], terms[one, k, OBJECTIVE], terms[one, k, GROUP]
+            weight = y[one, k]
+            gap[one, g] += weight * (mu[x, c] - mu[z, c])
             for j in range(k + 1):
-                v, e, f = terms[record, j, 0], terms[record, j, 1], terms[record, j, 2]
+                v, e, f = terms[one, j, RIVAL], terms[one, j, OBJECTIVE], terms[one, j, GROUP]
                 if diagonal and g != f:
                     continue
                 if unstructured:
@@ -183,37 +185,37 @@ def measure(
                     shared = 0.0
                     for i in range(W.shape[1]):
                         shared += (W[z, i] - W[x, i]) * (W[z, i] - W[v, i])
-                shared *= weight * y[record, j] * Sigma[c, e]
+                shared *= weight * y[one, j] * Sigma[c, e]
                 if g == f:
-                    L[record, g, g] += shared if j == k else 2.0 * shared
+                    L[one, g, g] += shared if j == k else 2.0 * shared
                 elif g > f:
-                    L[record, g, f] += shared
+                    L[one, g, f] += shared
                 else:
-                    L[record, f, g] += shared
+                    L[one, f, g] += shared
         square = 0.0
         for g in range(groups):
-            rest = gap[record, g]
+            rest = gap[one, g]
             if diagonal:
-                L[record, g, g] = math.sqrt(L[record, g, g])
+                L[one, g, g] = math.sqrt(L[one, g, g])
             else:
-                scale = 1e-12 * L[record, g, g]
+                scale = 1e-12 * L[one, g, g]
                 for f in range(g + 1):
-                    total = L[record, g, f]
+                    total = L[one, g, f]
                     for k in range(f):
-                        total -= L[record, g, k] * L[record, f, k]
+                        total -= L[one, g, k] * L[one, f, k]
                     if f < g:
                         if total > scale:
                             square = -np.inf
-                        L[record, g, f] = min(total, 0.0) / L[record, f, f]
-                        rest -= L[record, g, f] * b[record, f]
+                        L[one, g, f] = min(total, 0.0) / L[one, f, f]
+                        rest -= L[one, g, f] * b[one, f]
                     else:
                         if total <= scale:
                             square = -np.inf
-                        L[record, g, g] = math.sqrt(max(total, scale))
-            b[record, g] = rest / L[record, g, g]
-            square += max(b[record, g], 0.0) ** 2
-        r[record] = math.sqrt(square) if square >= 0.0 else -1.0
-        nearest = min(nearest, r[record])
+                        L[one, g, g] = math.sqrt(max(total, scale))
+            b[one, g] = rest / L[one, g, g]
+            square += max(b[one, g], 0.0) ** 2
+        r[one] = math.sqrt(square) if square >= 0.0 else -1.0
+        nearest = min(nearest, r[one])
     return nearest
 
 
@@ -247,7 +249,7 @@ def refresh(model: Model, belief: Belief, front: Front, cover: Cover, piece: Int
     """Bring the numbers of a built cover up to date; False if it has to be built anew."""
     size = front.size
     size[AGE] += 1
-    if size[COVERED] == 0 or size[AGE] > 32 + belief.tally[0] // 64:
+    if size[COVERED] == 0 or size[AGE] > 32 + belief.tally[RESULTS] // 64:
         return False
     if size[REJECTED] > 16 + size[AGE] // 2:
         return False
@@ -271,10 +273,10 @@ def refresh(model: Model, belief: Belief, front: Front, cover: Cover, piece: Int
     if find_change(front.mu, members, live, front.keeper, piece):
         return False
     moved = displacement(model.P, belief.theta, cover.theta, cover.N, cover.V)
-    left_out = front.reach[1] - moved
-    metric = metric_of(model, front)
+    left_out = front.reach[LEFT_OUT] - moved
+    metric = front.metric
     nearest = measure_records(metric, model.diagonal, cover, 0, size[RECORDS], only)
     if nearest < 0.0:
         return False
-    front.reach[0] = nearest
-    return left_out > 0.0 and left_out**2 > nearest**2 + 2.0 * MARGIN * front.reach[2]
+    front.reach[NEAREST] = nearest
+    return left_out > 0.0 and left_out**2 > nearest**2 + 2.0 * MARGIN * front.reach[SPARE]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from psips.kernels.grids import floats
 from psips.kernels.jit import kernel
 from psips.kernels.model import Floats
 
@@ -29,7 +30,7 @@ def design_steps(
 ) -> None:
     """Take up to ``steps`` steps, until no leverage is above ``r (1 + tolerance)``."""
     K, r = B.shape
-    image = np.empty(r)
+    image = floats(r)
     for _ in range(steps):
         high, low = 0, -1  # largest leverage; smallest among the arms with weight
         for a in range(K):

@@ -7,27 +7,26 @@ linear problem, come into being when they are first needed.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from psips.kernels.belief import Belief, in_theta
 from psips.kernels.cover import DEPTH
 from psips.kernels.front import LIVE, MEMBERS, Front, copy_rows, image
-from psips.kernels.jit import bare, kernel, spliced
-from psips.kernels.model import Floats, Ints, Model
+from psips.kernels.jit import bare, part
+from psips.kernels.model import Floats, Ints, Model, Stream
 from psips.kernels.pareto import dominates
-from psips.kernels.rng import Stream, normal
+from psips.kernels.records import Record, record
+from psips.kernels.rng import normal
 
-FIRST_HIT = 0
-LITERAL = 1
-
-HALT = 3  # place in Draw.made: not 0 if somebody asked the draws to end
+# Places in Draw.made; HALT is not 0 if somebody asked the draws to end.
+PROPOSALS, LITERALS, NUMBER, HALT = range(4)
 PATIENCE = 1_000_000  # draws after which a learner goes without a hit
 OUTSIDE = 100  # hits outside Theta after which a learner takes one of them
 
 
-class Draw(NamedTuple):
+@record
+class Draw(Record):
     """Room for one posterior draw."""
 
     stream: Stream  # (4,)
@@ -43,7 +42,6 @@ class Draw(NamedTuple):
     work: Floats  # (3, room) the same for numbers; room for n answers or a record
 
 
-@kernel
 def empty_draw(model: Model, capacity: int) -> Draw:
     """Return the room that the searches work in."""
     shape = (model.h, model.d)
@@ -63,7 +61,7 @@ def empty_draw(model: Model, capacity: int) -> Draw:
     )
 
 
-@spliced
+@part
 def draw_row(
     stream: Stream, L: Floats, mean: Floats, sd: float, a: int, values: Floats
 ) -> None:
@@ -220,9 +218,9 @@ def search_image(
 @bare
 def literal_draw(model: Model, belief: Belief, front: Front, draw: Draw, scale: float) -> bool:
     """One posterior draw, as far as needed; whether it is in Alt(S_hat)."""
-    draw.made[1] += 1.0
-    draw.made[2] += 1.0
-    number = int(draw.made[2])
+    draw.made[LITERALS] += 1.0
+    draw.made[NUMBER] += 1.0
+    number = int(draw.made[NUMBER])
     members = front.members[: front.size[MEMBERS]]
     live = front.live[: front.size[LIVE]]
     if not model.unstructured:
@@ -261,7 +259,7 @@ def allowed(model: Model, belief: Belief, front: Front, draw: Draw, scale: float
             scale,
             draw.values,
             draw.drawn,
-            int(draw.made[2]),
+            int(draw.made[NUMBER]),
         )
         copy_rows(draw.values, draw.theta)
     return in_theta(model.kind, model.ball, model.low, model.high, draw.theta)

@@ -17,23 +17,16 @@ import math
 
 import numpy as np
 
-from psips.kernels.belief import Belief
-from psips.kernels.cover import FEWER_NATS, NATS, Cover, empty_cover
-from psips.kernels.draws import Draw, draw_row, draw_theta, empty_draw, literal_draw
+from psips.kernels.belief import RESULTS, Belief
+from psips.kernels.cover import FEWER_NATS, NATS, Cover
+from psips.kernels.draws import NUMBER, Draw, draw_row, draw_theta, literal_draw
 from psips.kernels.firsthit import FREQUENT, LEARNER, _propose, weigh
-from psips.kernels.front import (
-    COVERED,
-    EAGER,
-    MEMBERS,
-    RECORDS,
-    Front,
-    empty_front,
-    image,
-)
+from psips.kernels.front import COVERED, EAGER, MEMBERS, NEAREST, RECORDS, SPARE, Front, image
+from psips.kernels.grids import as_array, as_grid, flags, floats
 from psips.kernels.jit import kernel, part
-from psips.kernels.model import Floats, Model
+from psips.kernels.model import Floats, Model, Stream
 from psips.kernels.pareto import dominates, pareto_set
-from psips.kernels.rng import ESTIMATE, PLACES, Stream, log_tail, seed, uniform
+from psips.kernels.rng import ESTIMATE, PLACES, log_tail, seed, uniform
 from psips.kernels.tree import MANY, build, build_around
 
 LOOK = 32  # draws between two looks at whether the matter is clear
@@ -59,7 +52,7 @@ def total_mass(
     """Return (P e^-top, top, limit) of a cover; (1, 0, 0) where plain draws serve."""
     if front.size[COVERED] == 0:
         return 1.0, 0.0, 0.0
-    limit = math.sqrt(max(front.reach[0], 0.0) ** 2 + 2.0 * nats)
+    limit = math.sqrt(max(front.reach[NEAREST], 0.0) ** 2 + 2.0 * nats)
     P, top = weigh(1.0, limit, front.size[RECORDS], cover, LEARNER, draw.p)
     if math.log(P) + top > math.log(FREQUENT):
         return 1.0, 0.0, 0.0
@@ -72,7 +65,7 @@ def changes_place(model: Model, belief: Belief, front: Front, draw: Draw, z: int
 
     An arm that could not reach z but by a deviation of REACH is left undrawn.
     """
-    values, drawn, number = draw.values, draw.drawn, int(draw.made[2])
+    values, drawn, number = draw.values, draw.drawn, int(draw.made[NUMBER])
     optimal = True
     for step in range(-1, model.n):
         a = z if step < 0 else step  # z itself first
@@ -155,7 +148,7 @@ def sure_enough(
         if hits > 4.0 + 16.0 * math.exp(log_delta):
             return 0.0
         front.size[EAGER] = 0
-        build(model, belief, front, cover, front.reach[2])
+        build(model, belief, front, cover, front.reach[SPARE])
     P, top, _ = total_mass(front, cover, draw, NATS)
     log_P = math.log(P) + top
     if log_P <= log_delta:
@@ -175,7 +168,7 @@ def survey(model: Model, belief: Belief, front: Front, draw: Draw, changes: Floa
     ``changes`` (n,) becomes in how many of them an answer enters or leaves the set.
     """
     n, d = model.n, model.d
-    keep = np.zeros(n, np.bool_)
+    keep = flags(n)
     made = spent = 0.0
     while made < LEAST_SURVEY or (spent < SURVEY and made < ALTOGETHER):
         made += 1.0
@@ -202,14 +195,17 @@ def survey(model: Model, belief: Belief, front: Front, draw: Draw, changes: Floa
 
 @kernel
 def change_probability(
-    model: Model, belief: Belief, key: Stream, capacity: int, draws: int
+    model: Model,
+    belief: Belief,
+    front: Front,
+    cover: Cover,
+    draw: Draw,
+    key: Stream,
+    draws: int,
 ) -> tuple[float, float]:
     """Log of P(Alt(S_hat) | data) and its relative standard error, for callers in Python."""
-    front = empty_front(model)
-    cover = empty_cover(model, capacity)
-    draw = empty_draw(model, capacity)
     build(model, belief, front, cover, 1.0)
-    seed(draw.stream, key, belief.tally[0], ESTIMATE)
+    seed(draw.stream, as_grid(key), belief.tally[RESULTS], ESTIMATE)
     each = 10.0 * front.size[RECORDS] + 4.0 * model.n * model.d
     draws = min(draws, max(5 * FEWEST, int(FRONT / each)))
     log_p, error = estimate_change(model, belief, front, cover, draw, draws, np.inf, -1)
@@ -218,7 +214,13 @@ def change_probability(
 
 @kernel
 def probabilities(
-    model: Model, belief: Belief, key: Stream, capacity: int, draws: int
+    model: Model,
+    belief: Belief,
+    front: Front,
+    cover: Cover,
+    draw: Draw,
+    key: Stream,
+    draws: int,
 ) -> tuple[Floats, Floats]:
     """By answer, the posterior probability of being Pareto-optimal and its standard error.
 
@@ -230,14 +232,11 @@ def probabilities(
     are given the share of common draws.
     """
     n = model.n
-    front = empty_front(model)
-    cover = empty_cover(model, capacity)
-    draw = empty_draw(model, capacity)
     build(model, belief, front, cover, 1.0)
-    seed(draw.stream, key, belief.tally[0], PLACES)
-    optimal = np.empty(n)
-    spread = np.empty(n)
-    changes = np.zeros(n)
+    seed(draw.stream, as_grid(key), belief.tally[RESULTS], PLACES)
+    optimal = floats(n)
+    spread = floats(n)
+    changes = floats(n)
     common = spent = 0.0
     others = n if n <= MANY else front.size[MEMBERS]
     nodes = NODES
@@ -265,4 +264,4 @@ def probabilities(
                 change = math.exp(log_p)
                 spread[z] = change * error if log_p > -np.inf else math.exp(error)
         optimal[z] = 1.0 - change if front.inside[z] else change
-    return optimal, spread
+    return as_array(optimal), as_array(spread)

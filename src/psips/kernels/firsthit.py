@@ -16,11 +16,22 @@ import numpy as np
 
 from psips.kernels.belief import Belief
 from psips.kernels.cone import move
-from psips.kernels.cover import MARGIN, Cover
+from psips.kernels.cover import (
+    ANSWER,
+    CONSTRAINTS,
+    GROUP,
+    GROUPS,
+    MARGIN,
+    OBJECTIVE,
+    RIVAL,
+    Cover,
+)
 from psips.kernels.draws import (
     HALT,
+    NUMBER,
     OUTSIDE,
     PATIENCE,
+    PROPOSALS,
     Draw,
     allowed,
     draw_row,
@@ -33,24 +44,24 @@ from psips.kernels.front import (
     EAGER,
     LIVE,
     MEMBERS,
+    NEAREST,
     RECORDS,
     REJECTED,
     Front,
     find_change,
     image,
-    metric_of,
 )
 from psips.kernels.jit import bare, part
 from psips.kernels.model import Floats, Ints, Model
 from psips.kernels.pareto import dominates
 from psips.kernels.rng import log_geometric, log_tail, normal_above, uniform
-from psips.kernels.tree import build
 
 # Whose draw it is.
 STOPPER, LEARNER = range(2)
 
 FREQUENT = 0.3  # above this P hits are frequent: draw literally
 DRIFT = 1e-3  # of the stopping rule's scale, before the sets are weighed anew
+LATE = -1.0  # in the place of an index's logarithm: there was no hit
 TRIES = 16  # literal draws before a cover is built for an eager front, at least
 
 
@@ -59,12 +70,12 @@ def contained(
     j: int, values: Floats, shape: Ints, terms: Ints, y: Floats, L: Floats, e: Floats
 ) -> bool:
     """Whether set ``j`` of the cover contains the point: L^-1 f >= 0."""
-    z, groups = shape[j, 0], shape[j, 2]
+    z, groups = shape[j, ANSWER], shape[j, GROUPS]
     for g in range(groups):
         e[g] = 0.0
-    for i in range(shape[j, 1]):
-        x, c = terms[j, i, 0], terms[j, i, 1]
-        e[terms[j, i, 2]] += y[j, i] * (values[z, c] - values[x, c])
+    for i in range(shape[j, CONSTRAINTS]):
+        x, c = terms[j, i, RIVAL], terms[j, i, OBJECTIVE]
+        e[terms[j, i, GROUP]] += y[j, i] * (values[z, c] - values[x, c])
     for g in range(groups):
         for f in range(g):
             e[g] -= L[j, g, f] * e[f]
@@ -83,20 +94,20 @@ def _push(
     The standardised forms e become independent normals above b / scale; the point follows
     by regression: coefficients L^-T (e' - e) on the groups' directions.
     """
-    z, m, groups = cover.shape[k, 0], cover.shape[k, 1], cover.shape[k, 2]
+    z, m, groups = cover.shape[k, ANSWER], cover.shape[k, CONSTRAINTS], cover.shape[k, GROUPS]
     terms, y, L = cover.terms[k], cover.y[k], cover.L[k]
     e, weight, xs, cs = draw.work[0], draw.work[1], draw.lists[0], draw.lists[1]
     for g in range(groups):
         e[g] = cover.gap[k, g]
     for j in range(m):
-        x, c = terms[j, 0], terms[j, 1]
+        x, c = terms[j, RIVAL], terms[j, OBJECTIVE]
         if model.unstructured:
             lead = draw.values[z, c] - draw.values[x, c]
         else:
             lead = 0.0
             for i in range(model.h):
                 lead += (model.Z[z, i] - model.Z[x, i]) * draw.theta[i, c]
-        e[terms[j, 2]] += y[j] * lead
+        e[terms[j, GROUP]] += y[j] * lead
     for g in range(groups):
         for f in range(g):
             e[g] -= L[g, f] * e[f]
@@ -108,11 +119,11 @@ def _push(
             e[g] -= L[f, g] * e[f]
         e[g] /= L[g, g]
     for j in range(m):
-        xs[j] = terms[j, 0]
-        cs[j] = terms[j, 1]
-        weight[j] = y[j] * e[terms[j, 2]]
+        xs[j] = terms[j, RIVAL]
+        cs[j] = terms[j, OBJECTIVE]
+        weight[j] = y[j] * e[terms[j, GROUP]]
     shift, Sigma, d = draw.shift, model.Sigma, model.d
-    move(metric_of(model, front), z, m, xs, cs, weight, shift)
+    move(front.metric, z, m, xs, cs, weight, shift)
     if model.unstructured:
         for j in range(-1, m):
             a = z if j < 0 else xs[j]
@@ -137,7 +148,7 @@ def _push(
 def probability(cover: Cover, k: int, above: float, below: float) -> float:
     """Bound of the probability of set ``k`` at scales from ``below`` to ``above``."""
     value = 1.0
-    for g in range(cover.shape[k, 2]):
+    for g in range(cover.shape[k, GROUPS]):
         b = cover.b[k, g]
         value *= 0.5 * math.erfc(b * 0.7071067811865476 / (above if b > 0.0 else below))
     return value
@@ -175,7 +186,7 @@ def weigh(
         p[k] = -np.inf
         if cover.r[k] <= limit:
             p[k] = 0.0
-            for g in range(cover.shape[k, 2]):
+            for g in range(cover.shape[k, GROUPS]):
                 p[k] += log_tail(cover.b[k, g] / scale)
             top = max(top, p[k])
     for k in range(size):
@@ -199,9 +210,9 @@ def _look_at(
 
     Without foreign ones these are members, which are drawn already.
     """
-    number = int(draw.made[2])
-    for i in range(-1, cover.shape[k, 1] if foreign else 0):
-        a = cover.shape[k, 0] if i < 0 else cover.terms[k, i, 0]
+    number = int(draw.made[NUMBER])
+    for i in range(-1, cover.shape[k, CONSTRAINTS] if foreign else 0):
+        a = cover.shape[k, ANSWER] if i < 0 else cover.terms[k, i, RIVAL]
         if draw.drawn[a] != number:
             if model.unstructured:
                 sd = scale * math.sqrt(front.inverse[a])
@@ -232,8 +243,8 @@ def _propose(
     size, values, drawn = front.size, draw.values, draw.drawn
     stream, mean, inverse, L = draw.stream, belief.theta, front.inverse, model.L
     members = front.members[: size[MEMBERS]]
-    draw.made[2] += 1.0
-    number = int(draw.made[2])
+    draw.made[NUMBER] += 1.0
+    number = int(draw.made[NUMBER])
     k = -1
     for j in range(size[RECORDS]):
         if draw.p[j] > 0.0:
@@ -244,7 +255,7 @@ def _propose(
     bounded = scale < cover.scale[who] or (who == STOPPER and cover.scale[who] > 0.0)
     if bounded and uniform(stream) * draw.p[k] > probability(cover, k, scale, scale):
         return False
-    z = cover.shape[k, 0]
+    z = cover.shape[k, ANSWER]
     if model.unstructured:
         draw_rows(stream, L, mean, inverse, scale, members, values, drawn, number)
         _look_at(model, belief, front, cover, draw, k, scale, foreign)
@@ -266,7 +277,7 @@ def _propose(
     draw.piece[1] = -1
     inside = False
     if front.inside[z]:
-        draw.piece[1] = cover.terms[k, 0, 0]
+        draw.piece[1] = cover.terms[k, 0, RIVAL]
         inside = dominates(values, z, draw.piece[1])
     else:
         inside = True
@@ -296,7 +307,27 @@ def tries(unstructured: bool, n: int) -> int:
 
 
 @part
-def first_hit(
+def early_hit(
+    model: Model, belief: Belief, front: Front, draw: Draw, scale: float, log_budget: float
+) -> tuple[float, int]:
+    """Return the log of the index of the first hit in a few literal draws, without a cover.
+
+    LATE if none of them is one. The second number counts the learner's hits outside Theta.
+    """
+    learner = log_budget == np.inf
+    outside = 0
+    for index in range(1, tries(model.unstructured, model.n) + 1):
+        if literal_draw(model, belief, front, draw, scale):
+            if not learner or allowed(model, belief, front, draw, scale):
+                return math.log(index), outside
+            outside += 1
+        if math.log(index) >= log_budget:
+            return np.inf, outside
+    return LATE, outside
+
+
+@part
+def later_hit(
     model: Model,
     belief: Belief,
     front: Front,
@@ -304,33 +335,21 @@ def first_hit(
     draw: Draw,
     scale: float,
     log_budget: float,
+    made: int,
+    outside: int,
 ) -> float:
     """Log of the index of the first hit, by jumps; above ``log_budget`` if none.
 
-    After a hit ``draw.piece`` says where it is, and ``draw.values`` holds the point for
-    the answers that were drawn. Without a budget it is the learner who draws, whose hits
-    are in Theta too; where next to none are, because theta_hat is far outside, the last of
-    OUTSIDE others must do. The stopping rule looks at Alt(S_hat) alone: a posterior that
-    lies outside Theta is no evidence that S_hat is right.
+    ``made`` draws were no hits. After a hit ``draw.piece`` says where it is, and
+    ``draw.values`` holds the point for the answers that were drawn. Without a budget it is
+    the learner who draws, whose hits are in Theta too; where next to none are, because
+    theta_hat is far outside, the last of OUTSIDE others must do. The stopping rule looks at
+    Alt(S_hat) alone: a posterior that lies outside Theta is no evidence that S_hat is right.
     """
     size = front.size
     learner = log_budget == np.inf
-    outside = 0
-    index = 0.0  # literal draws made so far
-    if size[EAGER] == 1:
-        most = tries(model.unstructured, model.n)
-        while index < most:
-            index += 1.0
-            if literal_draw(model, belief, front, draw, scale):
-                if not learner or allowed(model, belief, front, draw, scale):
-                    return math.log(index)
-                outside += 1
-            if math.log(index) >= log_budget:
-                return np.inf
-        size[EAGER] = 0
-        build(model, belief, front, cover, front.reach[2])
-
-    limit = math.sqrt(max(front.reach[0], 0.0) ** 2 + 2.0 * MARGIN * scale * scale)
+    index = float(made)  # literal draws made so far
+    limit = math.sqrt(max(front.reach[NEAREST], 0.0) ** 2 + 2.0 * MARGIN * scale * scale)
     P, top = 1.0, 0.0
     who = LEARNER if learner else STOPPER
     if size[COVERED] == 1:
@@ -362,7 +381,7 @@ def first_hit(
         log_index = larger + math.log1p(math.exp(min(jump, log_index) - larger))
         if log_index > log_budget + 1e-12:
             return np.inf
-        draw.made[0] += 1.0
+        draw.made[PROPOSALS] += 1.0
         pick = uniform(draw.stream) * P
         if _propose(model, belief, front, cover, draw, scale, limit, who, pick, False):
             outside += 1

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from psips.kernels.belief import Belief
 from psips.kernels.cone import Metric
-from psips.kernels.jit import bare, kernel, part, spliced
-from psips.kernels.model import Floats, Ints, Model
-from psips.kernels.pareto import Mask, dominates, pareto_set
+from psips.kernels.grids import flags, floats2, ints
+from psips.kernels.jit import bare, part
+from psips.kernels.model import Floats, Ints, Mask, Model
+from psips.kernels.pareto import dominates, pareto_set
+from psips.kernels.records import Record, record
 
 # Places in Front.size. EAGER is 1 while there is no cover, 2 if there should be none from
 # the next round on.
-MEMBERS, LIVE, RECORDS, AGE, REJECTED, COVERED, EAGER, BUILT = range(8)
+MEMBERS, LIVE, RECORDS, AGE, REJECTED, COVERED, EAGER = range(7)
+# Places in Front.reach: distance of the nearest piece; from which on pieces were left out of
+# the cover; the largest inflation of any draw that it has to serve.
+NEAREST, LEFT_OUT, SPARE = range(3)
 
 
-class Front(NamedTuple):
+@record
+class Front(Record):
     """S_hat and what lies around it.
 
     While the front is "eager" (no cover; early on, when hits come within a few draws) every
@@ -31,27 +35,31 @@ class Front(NamedTuple):
     mu: Floats  # (n, d) means of the answers, up to date for members and live ones
     W: Floats  # (n, h) whitened answers, likewise if there is a cover; (0, 0) if unstructured
     inverse: Floats  # (n,) 1 / N; (0,) if linear
-    reach: Floats  # (3,) smallest distance; distance of what was left out; inflation
-    size: Ints  # (8,)
+    reach: Floats  # (3,)
+    size: Ints  # (8,) the last is left from older snapshots
+    metric: Metric  # means and covariance, as last refreshed
 
 
-@kernel
 def empty_front(model: Model) -> Front:
     """Return a front that has seen nothing."""
     n = model.n
     width = 0 if model.unstructured else model.h
     size = np.zeros(8, np.int64)
     size[EAGER] = 1
+    mu = np.zeros((n, model.d))
+    W = np.zeros((model.Z.shape[0], width))
+    inverse = np.zeros(model.K if model.unstructured else 0)
     return Front(
         np.zeros(n, np.bool_),
         np.zeros(n, np.int64),
         np.zeros(n, np.int64),
         np.zeros(n, np.int64),
-        np.zeros((n, model.d)),
-        np.zeros((model.Z.shape[0], width)),
-        np.zeros(model.K if model.unstructured else 0),
+        mu,
+        W,
+        inverse,
         np.zeros(3),
         size,
+        Metric(model.unstructured, inverse, W, model.Sigma, mu),
     )
 
 
@@ -63,13 +71,7 @@ def copy_rows(source: Floats, target: Floats) -> None:
             target[i, j] = source[i, j]
 
 
-@spliced
-def metric_of(model: Model, front: Front) -> Metric:
-    """Return the metric of the counts, as last refreshed."""
-    return Metric(model.unstructured, front.inverse, front.W, model.Sigma, front.mu)
-
-
-@spliced
+@part
 def image(Z: Floats, theta: Floats, a: int, out: Floats) -> None:
     """Row ``a`` of ``out`` becomes row ``a`` of Z theta."""
     for c in range(theta.shape[1]):
@@ -142,7 +144,7 @@ def elect(
     """
     n, d = mu.shape
     old = size[MEMBERS]
-    rivals = np.empty(n, np.int64)
+    rivals = ints(n)
     count = 0
     for z in range(n):
         if not inside[z]:
@@ -159,8 +161,8 @@ def elect(
                 continue
         rivals[count] = z
         count += 1
-    points = np.empty((count, d))
-    best = np.empty(count, np.bool_)
+    points = floats2(count, d)
+    best = flags(count)
     for k in range(count):
         for c in range(d):
             points[k, c] = mu[rivals[k], c]

@@ -17,49 +17,33 @@ import math
 
 import numpy as np
 
-from psips.kernels.belief import Belief, refactor
-from psips.kernels.cone import Metric
-from psips.kernels.cover import Cover
-from psips.kernels.draws import Draw
-from psips.kernels.front import MEMBERS, Front, elect_plainly, image
-from psips.kernels.jit import part
+from psips.kernels.belief import refactor
+from psips.kernels.choosing import follow, informed, opening, share_of_exploring
+from psips.kernels.front import MEMBERS, Front, image, refresh_means
+from psips.kernels.grids import floats, floats2, ints
+from psips.kernels.jit import part, step
 from psips.kernels.model import Floats, Model
-from psips.kernels.response import best_response, response_gains, response_move
-from psips.kernels.rivals import Rival, clear_arms
-from psips.kernels.rng import Stream
-from psips.kernels.round import (
-    ASKED,
-    BY_APE,
-    BY_GLR,
-    EVIDENCE,
-    STOPPED,
-    THRESHOLD,
-    Learner,
-    Options,
-    fixed_weights,
-    judge_by_ratio,
-    next_arm,
-    unseen,
-)
+from psips.kernels.response import best_response, no_handicap, response_gains, response_move
+from psips.kernels.rival import Design
+from psips.kernels.state import ASKED, TRACK, Run
 
 FLOOR = 1e-12  # weights below this fraction of the largest are raised to it
 
 
 @part
-def supergradient(model: Model, front: Front, w: Floats, gains: Floats) -> None:
+def supergradient(model: Model, front: Front, design: Design, w: Floats, gains: Floats) -> None:
     """Gains of the best response to ``w`` (K,), with the means as ``front`` has them."""
     n, d, h = model.n, model.d, model.h
     largest = 0.0
     for a in range(model.K):
         largest = max(largest, w[a])
-    width = 0 if model.unstructured else h
-    inverse = np.empty(model.K if model.unstructured else 0)
-    W, AF = np.empty((model.Z.shape[0], width)), np.empty((model.A.shape[0], width))
+    metric, AF = design.metric, design.AF
+    inverse, W = metric.inverse, metric.W
     if model.unstructured:
         for a in range(model.K):
             inverse[a] = 1.0 / max(w[a], FLOOR * largest)
     else:
-        V, F = np.zeros((h, h)), np.empty((h, h))
+        V, F = floats2(h, h), floats2(h, h)
         scale = 0.0
         for a in range(model.K):
             for i in range(h):
@@ -75,13 +59,10 @@ def supergradient(model: Model, front: Front, w: Floats, gains: Floats) -> None:
             image(model.A, F, a, AF)
     size = front.size[MEMBERS]
     room = max(size, d)
-    piece = np.empty(2, np.int64)
-    over, by, weight = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
-    metric = Metric(model.unstructured, inverse, W, model.Sigma, front.mu)
-    best_response(
-        metric, front.members[:size], np.inf, np.ones((2, d + 1)), piece, over, by, weight
-    )
-    shift = np.empty((n if model.unstructured else h, d))
+    piece = ints(2)
+    over, by, weight = ints(room), ints(room), floats(room)
+    best_response(metric, front.members[:size], np.inf, no_handicap(d), piece, over, by, weight)
+    shift = floats2(n if model.unstructured else h, d)
     response_move(metric, piece, over, by, weight, shift)
     response_gains(model.Sigma, AF, shift, gains)
 
@@ -114,52 +95,22 @@ def normalise(logs: Floats, w: Floats) -> None:
         w[a] /= total
 
 
-@part
-def choose_by_gradient(
-    model: Model,
-    options: Options,
-    belief: Belief,
-    front: Front,
-    draw: Draw,
-    learner: Learner,
-    rival: Rival,
-    key: Stream,
-    w: Floats,
-) -> int:
-    """Return the next arm; it counts as pending until it is told. ``w`` (K,) is room."""
-    arm = unseen(model, belief, learner)
+@step
+def choose_track_and_stop(run: Run) -> int:
+    """Follow weights that ascend towards w* on the estimates."""
+    arm = opening(run)
     if arm >= 0:
-        learner.pending[arm] += 1.0
         return arm
-    learner.tally[ASKED] += 1
-    learned = not fixed_weights(model, options, belief, w)
-    if learned:
-        gains = np.empty(model.K)
-        normalise(rival.logs, w)
-        supergradient(model, front, w, gains)
-        ascend(rival.logs, gains, float(learner.tally[ASKED]))
-        normalise(rival.logs, w)
-    return next_arm(model, options, belief, learner, draw, key, learned, w)
-
-
-@part
-def judge_plainly(
-    model: Model,
-    options: Options,
-    belief: Belief,
-    front: Front,
-    cover: Cover,
-    draw: Draw,
-    outcome: Floats,
-) -> None:
-    """Candidate set and stopping rule for the data as they stand, without a cover."""
-    elect_plainly(model, belief, front, draw.piece)
-    outcome[STOPPED] = 0.0
-    if options.stopping == BY_GLR:
-        judge_by_ratio(model, options, belief, front, cover, draw, outcome)
-    elif options.stopping == BY_APE:
-        log_inverse = options.calibration.log_inverse
-        outcome[THRESHOLD] = float(model.K)
-        outcome[EVIDENCE] = float(clear_arms(model, belief, front, log_inverse))
-        if outcome[EVIDENCE] >= outcome[THRESHOLD]:
-            outcome[STOPPED] = 1.0
+    model, belief, front, logs = run.model, run.belief, run.front, run.rival.logs
+    track = run.options.tracking == TRACK
+    if not informed(run):
+        return follow(run, model.explore, 0.0, track)
+    refresh_means(  # a cover refreshes only what it needs
+        model.unstructured, belief.N, belief.theta, model.Z, front.mu, front.inverse
+    )
+    w, gains = floats(model.K), floats(model.K)
+    normalise(logs, w)
+    supergradient(model, front, run.rival.design, w, gains)
+    ascend(logs, gains, float(run.learner.tally[ASKED]))
+    normalise(logs, w)
+    return follow(run, w, share_of_exploring(run), track)

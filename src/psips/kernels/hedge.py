@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 
-from psips.kernels.jit import kernel
+from psips.kernels.jit import part
 from psips.kernels.model import Floats
 
 
-@kernel
+@part
 def weights(G: Floats, gap: float, w: Floats) -> None:
     """Write the weights to play next into ``w``."""
     K = G.shape[0]
@@ -35,7 +35,7 @@ def weights(G: Floats, gap: float, w: Floats) -> None:
         w[k] /= total
 
 
-@kernel
+@part
 def feed(G: Floats, gap: float, w: Floats, gains: Floats) -> float:
     """Take in the gains of a round in which ``w`` was played; return the new Delta.
 

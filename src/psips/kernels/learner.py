@@ -14,8 +14,9 @@ import numpy as np
 
 from psips.kernels.belief import Belief
 from psips.kernels.cone import Metric, move, moved, project
-from psips.kernels.draws import Draw, draw_rest
-from psips.kernels.front import EAGER, MEMBERS, Front, metric_of, refresh_listed
+from psips.kernels.draws import NUMBER, Draw, draw_rest
+from psips.kernels.front import EAGER, MEMBERS, Front, refresh_listed
+from psips.kernels.grids import floats, floats2
 from psips.kernels.jit import bare, part
 from psips.kernels.model import Floats, Ints, Model
 
@@ -53,7 +54,7 @@ def posterior_gains(
     """Gains of the published learner: of the draw that hit, completed where it was not."""
     d, L = model.d, model.L
     if not model.unstructured:
-        change = np.empty((model.h, d))
+        change = floats2(model.h, d)
         for i in range(model.h):
             for c in range(d):
                 total = draw.theta[i, c] - belief.theta[i, c]
@@ -70,9 +71,9 @@ def posterior_gains(
         scale,
         draw.values,
         draw.drawn,
-        int(draw.made[2]),
+        int(draw.made[NUMBER]),
     )
-    x = np.empty(d)
+    x = floats(d)
     for a in range(model.K):
         for c in range(d):
             x[c] = draw.values[a, c] - belief.theta[a, c]
@@ -121,7 +122,7 @@ def nearest_in_escape(
     d = metric.mu.shape[1]
     s = members.shape[0]
     xs, cs, choice = draw.lists[0], draw.lists[1], draw.lists[2]  # choice -1 once listed
-    y, at_z, at_x = draw.work[0], draw.work[1, :d], draw.work[2, :d]
+    y, at_z, at_x = draw.work[0], draw.work[1][:d], draw.work[2][:d]
     values, shift = draw.values, draw.shift
     m = 0
     for i in range(s):
@@ -170,7 +171,7 @@ def projected_gains(
     if front.size[EAGER] == 1 and not model.unstructured:
         refresh_listed(model.Z, belief.theta, belief.F, draw.piece[:1], front.mu, front.W)
         refresh_listed(model.Z, belief.theta, belief.F, members, front.mu, front.W)
-    metric = metric_of(model, front)
+    metric = front.metric
     d = model.d
     xs, cs, y = draw.lists[0], draw.lists[1], draw.work[0]
     if below >= 0:
@@ -192,7 +193,7 @@ def projected_gains(
         for k in range(m):
             gains[xs[k]] = form(Sigma, shift[xs[k]])
         return True
-    change = np.zeros((model.h, d))  # F shift Sigma, whitened: F shift L
+    change = floats2(model.h, d)  # F shift Sigma, whitened: F shift L
     for i in range(model.h):
         for e in range(d):
             along = 0.0

@@ -13,6 +13,8 @@ import numpy as np
 from psips.kernels.belief import Belief, in_theta
 from psips.kernels.draws import (
     HALT,
+    LITERALS,
+    NUMBER,
     OUTSIDE,
     PATIENCE,
     Draw,
@@ -21,6 +23,7 @@ from psips.kernels.draws import (
     draw_theta,
 )
 from psips.kernels.front import Front, copy_rows, image
+from psips.kernels.grids import floats2
 from psips.kernels.jit import part
 from psips.kernels.learner import form
 from psips.kernels.model import Floats, Ints, Model
@@ -30,10 +33,10 @@ from psips.kernels.pareto import in_alternative
 @part
 def draw_point(model: Model, belief: Belief, front: Front, draw: Draw) -> None:
     """One whole posterior draw into ``draw.theta``."""
-    draw.made[1] += 1.0
-    draw.made[2] += 1.0
+    draw.made[LITERALS] += 1.0
+    draw.made[NUMBER] += 1.0
     if model.unstructured:
-        number = int(draw.made[2])
+        number = int(draw.made[NUMBER])
         draw_rest(
             draw.stream,
             model.L,
@@ -83,7 +86,7 @@ def shared_draws(
     """
     outside = 0
     stop_scale, learn_scale = math.sqrt(inflation), 1.0 / math.sqrt(eta)
-    trial = np.empty((model.h, model.d))
+    trial = floats2(model.h, model.d)
     stop_hit, learn_hit = np.inf, np.inf
     index = 0.0
     while stop_hit == np.inf or (learns and learn_hit == np.inf):
@@ -130,7 +133,7 @@ def in_ball_hit(
     scale = 1.0 / math.sqrt(eta)
     outside = 0
     for index in range(1, PATIENCE):
-        draw.made[1] += 1.0
+        draw.made[LITERALS] += 1.0
         for a in range(model.K):
             sd = scale * math.sqrt(front.inverse[a])
             for _ in range(PATIENCE):

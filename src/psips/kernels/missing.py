@@ -20,9 +20,9 @@ from psips.kernels.certificates import (
     value,
 )
 from psips.kernels.front import Front
+from psips.kernels.grids import as_array, as_grid, floats, ints, ints2
 from psips.kernels.jit import kernel, part
-from psips.kernels.model import Floats, Ints, Model
-from psips.kernels.pareto import Mask
+from psips.kernels.model import Floats, Ints, Mask, Model
 
 MOST = 1e9  # results of one arm; whatever needs more is not going to be settled
 ROUGH = 1e-3  # relative error allowed in them
@@ -83,7 +83,7 @@ def decisive(
     rival = -1
     best = 0.0 if inside[z] else np.inf
     rows = Y.shape[0] if inside[z] else model.d
-    scale = np.zeros(rows)  # variance along each row, times the nats it needs
+    scale = floats(rows)  # variance along each row, times the nats it needs
     for row in range(rows):
         for c in range(model.d):
             for e in range(model.d):
@@ -127,12 +127,12 @@ def verdicts(
     """
     n = model.n
     Y = directions(model.d, model.Sigma)
-    verdict = np.empty(n, np.int64)
-    rival = np.empty(n, np.int64)
-    strength = np.empty(n)
+    verdict = ints(n)
+    rival = ints(n)
+    strength = floats(n)
     L = judge_answers(model, belief, front, Y, log_inverse, verdict, rival, strength)
-    objective = np.zeros(n, np.int64)
-    width = np.zeros(n)
+    objective = ints(n)
+    width = floats(n)
     volume = log_volume(model, belief)
     for z in range(n):
         if verdict[z] == OPEN and model.unstructured:
@@ -149,7 +149,7 @@ def verdicts(
                     best = lead
                     objective[z] = c
             width[z] = half_width(model, belief, z, x, objective[z], volume, L)
-    return verdict, rival, objective, width, L
+    return as_array(verdict), as_array(rival), as_array(objective), as_array(width), L
 
 
 @part
@@ -199,22 +199,26 @@ def raise_counts(
 def further(
     model: Model,
     belief: Belief,
-    inside: Mask,
+    trial: Belief,
+    candidates: Mask,
     L: float,
-    pairs: Ints,
-    arms: Ints,
-    weights: Floats,
+    comparisons: Ints,
+    pulled: Ints,
+    suited: Floats,
 ) -> Ints:
     """How many further results settle each comparison, if the estimates stay as they are.
 
     Parameters
     ----------
-    model, belief, inside, L
-        See `verdicts`; ``inside`` are the candidates.
-    pairs : array (m, 2)
+    model, belief, L
+        See `verdicts`.
+    candidates : array (n,) of bool
+    trial : Belief
+        A copy of ``belief``, changed in the course.
+    comparisons : array (m, 2)
         Answers with an open verdict, and their rivals.
-    arms, weights : array (m, s)
-        For each pair distinct arms, and the counts that suit it best up to a common factor.
+    pulled, suited : array (m, s)
+        For each of them distinct arms, and the counts that suit it best up to a common factor.
 
     Returns
     -------
@@ -222,20 +226,12 @@ def further(
         Of each arm: with counts raised to the least multiple of the weights, not lowered
         where they are above, the claims hold. Zeros where no number of results is enough.
     """
+    inside, pairs = as_grid(candidates), as_grid(comparisons)
+    arms, weights = as_grid(pulled), as_grid(suited)
     Y = directions(model.d, model.Sigma)
-    trial = Belief(
-        belief.pulls,
-        belief.N.copy(),
-        belief.B,
-        belief.theta,
-        belief.V.copy(),
-        belief.F.copy(),
-        belief.tally,
-        belief.sums,
-    )
-    extra = np.zeros(arms.shape, np.int64)
+    extra = ints2(arms.shape[0], arms.shape[1])
     for row in range(pairs.shape[0]):
-        z, x = pairs[row]
+        z, x = pairs[row, 0], pairs[row, 1]
         low = np.inf  # up to here nothing is added
         top = 0.0
         for k in range(arms.shape[1]):
@@ -269,4 +265,4 @@ def further(
             trial.N[arms[row, k]] = belief.N[arms[row, k]]
             if high == np.inf:
                 extra[row, k] = 0
-    return extra
+    return as_array(extra)

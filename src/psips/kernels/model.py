@@ -5,13 +5,15 @@ Kernels maximise every objective; whatever is minimised has been negated at the 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
+from psips.kernels.records import Record, record
+
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Stream = npt.NDArray[np.uint64]  # (4,) of random bits
 
 # Kinds of parameter set Theta.
 EVERYTHING = 0
@@ -19,7 +21,8 @@ BALL = 1
 BOX = 2
 
 
-class Model(NamedTuple):
+@record
+class Model(Record):
     """A problem as arrays.
 
     Unstructured problems have ``h = K``, ``n = K`` and empty ``A`` and ``Z``: both stand

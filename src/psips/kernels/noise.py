@@ -5,18 +5,17 @@ Rules that are compared with the same key therefore meet the same noise.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-
+from psips.kernels.grids import floats
 from psips.kernels.jit import kernel
-from psips.kernels.model import Floats, Ints
-from psips.kernels.rng import NOISE, Stream, normal, seed, uniform
+from psips.kernels.model import Floats, Ints, Stream
+from psips.kernels.records import Record, record
+from psips.kernels.rng import NOISE, normal, seed, uniform
 
 GAUSSIAN, BERNOULLI, RESAMPLE = range(3)
 
 
-class Source(NamedTuple):
+@record
+class Source(Record):
     """Where results come from."""
 
     kind: int
@@ -34,7 +33,7 @@ def pull(source: Source, key: Stream, arm: int, nth: int, stream: Stream, x: Flo
     d = x.shape[0]
     seed(stream, key, nth * source.means.shape[0] + arm, NOISE)
     if source.kind == GAUSSIAN:
-        g = np.empty(d)
+        g = floats(d)
         for c in range(d):
             g[c] = normal(stream)
             x[c] = source.means[arm, c]

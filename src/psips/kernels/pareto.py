@@ -7,12 +7,12 @@ equal points do not dominate each other.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from psips.kernels.grids import as_grid, floats, ints
 from psips.kernels.jit import bare, kernel, part
-from psips.kernels.model import Floats, Ints
+from psips.kernels.model import Floats, Ints, Mask
 
-Mask = npt.NDArray[np.bool_]
+FEW = 500  # points of which a Pareto set is found without the compiler
 
 
 @bare
@@ -75,14 +75,14 @@ def _same(mu: Floats, x: int, z: int) -> bool:
 def pareto_set(mu: Floats, keep: Mask) -> None:
     """Mark the points that no other dominates; n log n for d <= 3, then n |S| d."""
     n, d = mu.shape
-    order = np.empty(n, np.int64)
+    order = ints(n)
     _order(mu, 0, order)
-    front = np.empty(n, np.int64)
+    front = ints(n)
     size = 0
     best = -np.inf  # d = 2: largest second objective so far
     # d = 3: Fenwick tree over ranks of the second objective, maximum of the third
-    rank = np.empty(n if d == 3 else 0, np.int64)
-    tree = np.empty(n + 1 if d == 3 else 0)
+    rank = ints(n if d == 3 else 0)
+    tree = floats(n + 1 if d == 3 else 0)
     if d == 3:
         _order(mu, 1, front)
         place = 0
@@ -124,7 +124,7 @@ def pareto_set(mu: Floats, keep: Mask) -> None:
         keep[z] = not dominated
 
 
-@kernel
+@part
 def in_alternative(values: Floats, inside: Mask, members: Ints) -> bool:
     """Whether ``values`` (n, d) have another Pareto set than ``members``, where ``inside``."""
     for i in members:
@@ -143,9 +143,17 @@ def in_alternative(values: Floats, inside: Mask, members: Ints) -> bool:
     return False
 
 
-@kernel
 def pareto_mask(mu: Floats) -> Mask:
-    """Return the mask of the Pareto set of ``mu`` (n, d)."""
-    keep = np.zeros(mu.shape[0], np.bool_)
-    pareto_set(mu, keep)
+    """Return the mask of the Pareto set of ``mu`` (n, d), for callers in Python."""
+    mu = np.ascontiguousarray(mu)
+    if len(mu) <= FEW:  # not worth compiling for
+        above = (mu[:, None] >= mu[None]).all(axis=2) & (mu[:, None] > mu[None]).any(axis=2)
+        return ~np.asarray(above.any(axis=0))
+    keep = np.zeros(len(mu), np.bool_)
+    _mark(mu, keep)
     return keep
+
+
+@kernel
+def _mark(mu: Floats, keep: Mask) -> None:
+    pareto_set(as_grid(mu), as_grid(keep))

@@ -28,47 +28,26 @@ import math
 
 import numpy as np
 
-from psips.kernels.accounts import Account, conclude, lend_account, look, same_set, weigh
-from psips.kernels.belief import Belief, learn, ready
-from psips.kernels.cover import Cover, refresh
-from psips.kernels.draws import Draw, draw_row
-from psips.kernels.front import EAGER, MEMBERS, Front, elect_plainly
-from psips.kernels.jit import bare, kernel, part, spliced
-from psips.kernels.lending import (
-    lend_belief,
-    lend_cover,
-    lend_draw,
-    lend_front,
-    lend_learner,
-    lend_model,
-)
-from psips.kernels.model import Floats, Model
-from psips.kernels.noise import Source, pull
-from psips.kernels.pareto import Mask, in_alternative
-from psips.kernels.rng import LEARN, PULL, STOP, Stream, seed, uniform
-from psips.kernels.round import (
-    ASKED,
-    DIRECTED,
-    STOPPED,
-    Learner,
-    Options,
-    find_response,
-    fixed_weights,
-    next_arm,
-    play,
-    unseen,
-)
-from psips.kernels.run import ASK, RUN, TELL
-from psips.kernels.tree import build
+from psips.kernels.accounts import Account, conclude, look, same_set, weigh
+from psips.kernels.belief import RESULTS, Belief
+from psips.kernels.choosing import direct, opening
+from psips.kernels.draws import LITERALS, NUMBER, Draw, draw_row
+from psips.kernels.front import EAGER, MEMBERS, SPARE, Front
+from psips.kernels.grids import floats
+from psips.kernels.jit import bare, part, step
+from psips.kernels.loop import PREDICT
+from psips.kernels.model import Floats, Mask, Model, Stream
+from psips.kernels.pareto import in_alternative
+from psips.kernels.rng import PULL, STOP, seed, uniform
+from psips.kernels.state import ASKED, Run
 
 AGREE = 10  # posterior draws that must agree before a set is predicted
-PREDICT = -2  # in the place of an arm: S_hat is to be predicted
 
 
 @bare
-def aiming(sampling: int, inside: Mask, account: Account) -> bool:
-    """Whether the pulls aim at open claims."""
-    return sampling == DIRECTED and account.size[0] > 0 and same_set(inside, account.inside)
+def aiming(inside: Mask, account: Account) -> bool:
+    """Whether there are open claims of S_hat to aim at."""
+    return account.size[0] > 0 and same_set(inside, account.inside)
 
 
 @part
@@ -78,48 +57,15 @@ def agreed(model: Model, belief: Belief, front: Front, draw: Draw) -> bool:
     They are whole draws, so that the answer does not depend on what was asked.
     """
     members = front.members[: front.size[MEMBERS]]
-    draw.made[2] += 1.0  # what is in ``values`` is no draw of others
+    draw.made[NUMBER] += 1.0  # what is in ``values`` is no draw of others
     for _ in range(AGREE):
-        draw.made[1] += 1.0
+        draw.made[LITERALS] += 1.0
         for a in range(model.K):
             sd = 1.0 / math.sqrt(belief.N[a])
             draw_row(draw.stream, model.L, belief.theta, sd, a, draw.values)
         if in_alternative(draw.values, front.inside, members):
             return False
     return True
-
-
-@spliced
-def judge_claims(
-    model: Model,
-    options: Options,
-    belief: Belief,
-    front: Front,
-    cover: Cover,
-    draw: Draw,
-    account: Account,
-    nothing: Floats,
-    outcome: Floats,
-    key: Stream,
-) -> bool:
-    """Candidate set and stopping rule for the data as they stand; whether to predict S_hat."""
-    size = front.size
-    predict = False
-    outcome[STOPPED] = 0.0
-    if ready(model.unstructured, belief.pulls, belief.tally):
-        if size[EAGER] == 2 or aiming(options.sampling, front.inside, account):
-            size[EAGER] = 1
-        if size[EAGER] == 1:
-            elect_plainly(model, belief, front, draw.piece)
-        elif not refresh(model, belief, front, cover, draw.piece):
-            build(model, belief, front, cover, front.reach[2])
-        front.reach[2] = max(1.0, 1.0 / options.eta)
-        if account.level[0] > 0.0:
-            weigh(belief.pulls, belief.B, belief.theta, nothing, account)
-        if not conclude(front, account, outcome):
-            seed(draw.stream, key, belief.tally[0], STOP)
-            predict = agreed(model, belief, front, draw)
-    return predict
 
 
 @bare
@@ -153,63 +99,31 @@ def aim(account: Account, pending: Floats, theta: Floats, out: Floats, stream: S
     return arm
 
 
-@kernel
-def drive_predicted(
-    model: Model,
-    options: Options,
-    belief: Belief,
-    front: Front,
-    cover: Cover,
-    draw: Draw,
-    learner: Learner,
-    account: Account,
-    outcome: Floats,
-    key: Stream,
-    source: Source,
-    noise_key: Stream,
-    mode: int,
-    results: int,
-) -> int:
-    """As `psips.kernels.run.drive`; PREDICT in the place of an arm when S_hat is predicted."""
-    model, belief = lend_model(model), lend_belief(belief)
-    front, cover = lend_front(front), lend_cover(cover)
-    draw, learner = lend_draw(draw), lend_learner(learner)
-    account = lend_account(account)
-    x, w = np.empty(model.d), np.empty(model.K)
-    stream, nothing = np.empty(4, np.uint64), np.zeros(model.K)
-    arm = -1
-    while True:
-        if mode != TELL:
-            if mode == RUN and (belief.tally[0] >= results or outcome[STOPPED] == 1.0):
-                break
-            arm = unseen(model, belief, learner)
-            if arm >= 0:
-                learner.pending[arm] += 1.0
-            else:
-                learner.tally[ASKED] += 1
-                if aiming(options.sampling, front.inside, account):
-                    seed(draw.stream, key, learner.tally[ASKED], PULL)
-                    arm = aim(account, learner.pending, belief.theta, account.work, draw.stream)
-                    learner.pending[arm] += 1.0
-                else:
-                    learned = not fixed_weights(model, options, belief, w)
-                    if learned:
-                        seed(draw.stream, key, learner.tally[ASKED], LEARN)
-                        scale = find_response(
-                            model, options, belief, front, cover, draw, outcome
-                        )
-                        play(model, options, belief, front, draw, learner, scale, w)
-                    arm = next_arm(model, options, belief, learner, draw, key, learned, w)
-            if mode == ASK:
-                break
-            pull(source, noise_key, arm, int(belief.pulls[arm]), stream, x)
-            learner.pending[arm] -= 1.0
-            learn(model, belief, arm, x)
-        if judge_claims(
-            model, options, belief, front, cover, draw, account, nothing, outcome, key
-        ):
-            arm = PREDICT
-            break
-        if mode == TELL:
-            break
+@step
+def choose_predicted(run: Run) -> int:
+    """Pull for open claims of the predicted set; without one, as the directed rule does."""
+    arm = opening(run)
+    if arm >= 0:
+        return arm
+    learner, account, draw = run.learner, run.account, run.draw
+    if not aiming(run.front.inside, account):
+        return direct(run)
+    run.front.size[EAGER] = 1  # nobody needs a cover meanwhile
+    seed(draw.stream, run.key, learner.tally[ASKED], PULL)
+    arm = aim(account, learner.pending, run.belief.theta, account.work, draw.stream)
+    learner.pending[arm] += 1.0
     return arm
+
+
+@step
+def judge_predicted(run: Run) -> int:
+    """Stop when every claim of the predicted set holds; say so if one is to be predicted."""
+    belief, front, account, draw = run.belief, run.front, run.account, run.draw
+    front.reach[SPARE] = max(1.0, 1.0 / run.options.eta)
+    if account.level[0] > 0.0:
+        weigh(belief.pulls, belief.B, belief.theta, floats(run.model.K), account)
+    if not conclude(front, account, run.outcome):
+        seed(draw.stream, run.key, belief.tally[RESULTS], STOP)
+        if agreed(run.model, belief, front, draw):
+            return PREDICT
+    return 0

@@ -23,9 +23,9 @@ import math
 
 import numpy as np
 
-from psips.kernels.belief import Belief
+from psips.kernels.belief import RESULTS, Belief
 from psips.kernels.cone import Metric, inner, project
-from psips.kernels.cover import ANSWER, CONSTRAINTS, Cover
+from psips.kernels.cover import ANSWER, CONSTRAINTS, RIVAL, Cover
 from psips.kernels.draws import Draw
 from psips.kernels.front import (
     COVERED,
@@ -33,10 +33,10 @@ from psips.kernels.front import (
     RECORDS,
     Front,
     image,
-    metric_of,
     refresh_listed,
     refresh_means,
 )
+from psips.kernels.grids import floats, ints
 from psips.kernels.jit import kernel, part
 from psips.kernels.model import Floats, Ints, Model
 from psips.kernels.response import ESCAPE, PAIR, best_response, counts_for, held_back
@@ -82,8 +82,8 @@ def likelihood_ratio(
             image(model.Z, belief.F, a, front.W)
     size = front.size[MEMBERS]
     room = max(size, model.d)
-    over, by, weight = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
-    metric: Metric = metric_of(model, front)
+    over, by, weight = ints(room), ints(room), floats(room)
+    metric = front.metric
     square = best_response(
         metric, front.members[:size], 2.0 * ceiling, handicap, draw.nearest, over, by, weight
     )
@@ -102,7 +102,7 @@ def bound_of_ratio(
     if z < 0 or m == 0:
         return np.inf
     members = front.members[: front.size[MEMBERS]]
-    xs, cs, y = draw.lists[3], draw.lists[4], np.empty(m)
+    xs, cs, y = draw.lists[3], draw.lists[4], floats(m)
     for k in range(m):
         if not front.inside[xs[k]]:
             return np.inf
@@ -113,12 +113,12 @@ def bound_of_ratio(
     else:
         refresh_listed(model.Z, belief.theta, belief.F, draw.nearest[:1], front.mu, front.W)
         refresh_listed(model.Z, belief.theta, belief.F, members, front.mu, front.W)
-    metric = metric_of(model, front)
+    metric = front.metric
     square = project(metric, z, m, xs, cs, y)
     if not front.inside[z] and held_back(metric, z, m, xs, cs, y, members):
         return np.inf  # the nearest point of that piece is not in Alt any more
     pair = front.inside[z]
-    in_play = counts_for(metric, pair, z, m, xs, y)
+    in_play = counts_for(metric, pair, z, m, xs[0], y)
     return 0.5 * square * handicap[PAIR if pair else ESCAPE, in_play]
 
 
@@ -156,7 +156,7 @@ def all_pieces(model: Model, front: Front, cover: Cover, handicap: Floats, t: fl
     nearest piece counts), each with its stake. An answer that is out by one member while
     others are within reach had more than one chance to be taken for dominated.
     """
-    metric = metric_of(model, front)
+    metric = front.metric
     members = front.members[: front.size[MEMBERS]]
     if front.size[COVERED] == 0:
         return 0.0
@@ -164,12 +164,9 @@ def all_pieces(model: Model, front: Front, cover: Cover, handicap: Floats, t: fl
     last, most = -1, 0.0  # an answer outside S_hat; of its nearest piece
     for k in range(front.size[RECORDS]):
         z, m = cover.shape[k, ANSWER], cover.shape[k, CONSTRAINTS]
-        x = cover.terms[k, 0, 0]
+        x = cover.terms[k, 0, RIVAL]
         pair = front.inside[z]
-        if pair:
-            in_play = counts_for(metric, True, z, m, cover.terms[k, :, 0], cover.y[k])
-        else:
-            in_play = min(m, model.d)
+        in_play = counts_for(metric, True, z, m, x, cover.y[k]) if pair else min(m, model.d)
         factor = handicap[PAIR if pair else ESCAPE, in_play]
         value = math.exp(-0.5 * factor * cover.r[k] ** 2)
         nearest = max(nearest, value)
@@ -216,7 +213,7 @@ def weigh_ratio(
 
     ``spare`` is the largest inflation of any draw, as in `psips.kernels.tree.build`.
     """
-    t = float(belief.tally[0])
+    t = float(belief.tally[RESULTS])
     build(model, belief, front, cover, spare)
     found = likelihood_ratio(model, belief, front, draw, calibration.handicap, np.inf)
     if calibration.code == MEASURED:

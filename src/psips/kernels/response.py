@@ -21,9 +21,9 @@ import math
 import numpy as np
 
 from psips.kernels.cone import Metric, inner, move, moved, project
+from psips.kernels.grids import as_array, as_grid, floats, floats2, ints
 from psips.kernels.jit import kernel, part
-from psips.kernels.model import Floats, Ints
-from psips.kernels.pareto import Mask
+from psips.kernels.model import Floats, Ints, Mask
 
 PAIR, ESCAPE = range(2)  # kinds of pieces
 CLEAR = 2.0  # standard errors behind, beyond which an objective is not in play
@@ -109,7 +109,7 @@ def _keep(
 
 
 @part
-def counts_for(metric: Metric, pair: bool, z: int, m: int, xs: Ints, y: Floats) -> int:
+def counts_for(metric: Metric, pair: bool, z: int, m: int, x: int, y: Floats) -> int:
     """How many inequalities of a piece are in play, at most d.
 
     Of "x below z" (``pair``) those objectives in which z is not clearly above x; of "z
@@ -118,9 +118,9 @@ def counts_for(metric: Metric, pair: bool, z: int, m: int, xs: Ints, y: Floats) 
     d = metric.mu.shape[1]
     count = 0
     if pair:
-        square = inner(metric, z, xs[0], xs[0])
+        square = inner(metric, z, x, x)
         for c in range(d):
-            ahead = metric.mu[xs[0], c] - metric.mu[z, c]
+            ahead = metric.mu[x, c] - metric.mu[z, c]
             if ahead > -CLEAR * math.sqrt(square * metric.Sigma[c, c]):
                 count += 1
     else:
@@ -136,8 +136,8 @@ def held_back(
 ) -> bool:
     """Whether a member still dominates z at the nearest point of a piece."""
     n, d = metric.mu.shape
-    shift = np.empty((n if metric.unstructured else metric.W.shape[1], d))
-    work, bounds = np.empty((3, d)), np.empty(d)
+    shift = floats2(n if metric.unstructured else metric.W.shape[1], d)
+    work, bounds = floats2(3, d), floats(d)
     return _hardest(metric, z, m, xs, cs, y, members, shift, work, bounds) >= 0
 
 
@@ -177,7 +177,7 @@ def best_response(
     s = members.shape[0]
     mu, Sigma = metric.mu, metric.Sigma
     room = max(s, d)
-    xs, cs, y = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
+    xs, cs, y = ints(room), ints(room), floats(room)
     lowest = min(handicap[PAIR, d], handicap[ESCAPE, d])
     best = ceiling
     piece[0] = -1
@@ -198,16 +198,16 @@ def best_response(
                 xs[c] = i
                 cs[c] = c
             value = project(metric, j, d, xs, cs, y)
-            value *= handicap[PAIR, counts_for(metric, True, j, d, xs, y)]
+            value *= handicap[PAIR, counts_for(metric, True, j, d, i, y)]
             if value < best:
                 best = value
                 _keep(j, d, xs, cs, y, piece, over, by, weight)
-    shift = np.empty((n if metric.unstructured else metric.W.shape[1], d))
-    work = np.empty((3, d))
-    bounds = np.empty((s + 1, d))  # by depth: what is known of the children not yet visited
-    roots = np.empty((n, d))  # the same for every answer's tree before it is opened
-    holder = np.empty(n, np.int64)  # whom to escape from first
-    floor = np.zeros(n)  # smallest entry of roots
+    shift = floats2(n if metric.unstructured else metric.W.shape[1], d)
+    work = floats2(3, d)
+    bounds = floats2(s + 1, d)  # by depth: what is known of the children not yet visited
+    roots = floats2(n, d)  # the same for every answer's tree before it is opened
+    holder = ints(n)  # whom to escape from first
+    floor = floats(n)  # smallest entry of roots
     for x in members:
         floor[x] = np.inf
     m = d - d  # a literal 0 would compile everything below twice
@@ -248,7 +248,7 @@ def best_response(
                 continue
             x = _hardest(metric, z, m + 1, xs, cs, y, members, shift, work, bounds[m + 1])
             if x < 0:
-                value *= handicap[ESCAPE, counts_for(metric, False, z, m + 1, xs, y)]
+                value *= handicap[ESCAPE, counts_for(metric, False, z, m + 1, z, y)]
                 if value < best:
                     best = value
                     _keep(z, m + 1, xs, cs, y, piece, over, by, weight)
@@ -257,6 +257,16 @@ def best_response(
                 xs[m] = x
                 for e in range(d):
                     bounds[m, e] += value
+
+
+@part
+def no_handicap(d: int) -> Floats:
+    """Return factors (2, d + 1) with which a squared distance counts for itself."""
+    ones = floats2(2, d + 1)
+    for k in range(d + 1):
+        ones[PAIR, k] = 1.0
+        ones[ESCAPE, k] = 1.0
+    return ones
 
 
 @part
@@ -282,7 +292,7 @@ def response_gains(Sigma: Floats, AF: Floats, shift: Floats, gains: Floats) -> N
     The gradient of F at w, and, whatever the other weights, F(w) <= w . g.
     """
     d = shift.shape[1]
-    row = np.empty(d)
+    row = floats(d)
     for a in range(gains.shape[0]):
         for c in range(d):
             row[c] = 0.0
@@ -297,7 +307,6 @@ def response_gains(Sigma: Floats, AF: Floats, shift: Floats, gains: Floats) -> N
                 gains[a] += row[c] * Sigma[c, e] * row[e]
 
 
-@kernel
 def respond(
     Sigma: Floats,
     mu: Floats,
@@ -326,24 +335,34 @@ def respond(
         Squared distance; z and m; the m constraints x_k and c_k and multipliers y_k; shift
         as in `response_move`; gains by arm.
     """
-    n, d = mu.shape
-    members = np.empty(n, np.int64)
-    s = 0
-    for a in range(n):
-        if inside[a]:
-            members[s] = a
-            s += 1
-    unstructured = W.shape[0] == 0
-    metric = Metric(unstructured, inverse, W, Sigma, mu)
-    piece = np.empty(2, np.int64)
-    room = max(s, d)
-    over, by, weight = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
-    value = best_response(
-        metric, members[:s], ceiling, np.ones((2, d + 1)), piece, over, by, weight
+    metric = Metric(W.shape[0] == 0, inverse, W, Sigma, mu)
+    found: tuple[float, Ints, Ints, Ints, Floats, Floats, Floats] = _respond(
+        metric, np.flatnonzero(inside), AF, ceiling
     )
-    shift = np.empty((n if unstructured else W.shape[1], d))
+    return found
+
+
+@kernel
+def _respond(
+    metric: Metric, inside: Ints, arms: Floats, ceiling: float
+) -> tuple[float, Ints, Ints, Ints, Floats, Floats, Floats]:
+    n, d = metric.mu.shape
+    members, AF = as_grid(inside), as_grid(arms)
+    piece = ints(2)
+    room = max(members.shape[0], d)
+    over, by, weight = ints(room), ints(room), floats(room)
+    value = best_response(metric, members, ceiling, no_handicap(d), piece, over, by, weight)
+    shift = floats2(n if metric.unstructured else metric.W.shape[1], d)
     response_move(metric, piece, over, by, weight, shift)
-    gains = np.empty(n if unstructured else AF.shape[0])
-    response_gains(Sigma, AF, shift, gains)
+    gains = floats(n if metric.unstructured else AF.shape[0])
+    response_gains(metric.Sigma, AF, shift, gains)
     m = piece[1]
-    return value, piece, over[:m], by[:m], weight[:m], shift, gains
+    return (
+        value,
+        as_array(piece),
+        as_array(over[:m]),
+        as_array(by[:m]),
+        as_array(weight[:m]),
+        as_array(shift),
+        as_array(gains),
+    )

@@ -15,49 +15,20 @@ ten arms; the sum b_i + b_j, as published, takes 14% more samples on COV-BOOST a
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
-from psips.kernels.belief import Belief, ready
+from psips.kernels.belief import Belief
+from psips.kernels.choosing import informed, unseen
 from psips.kernels.draws import Draw
-from psips.kernels.front import MEMBERS, Front, elect_plainly
-from psips.kernels.jit import part, spliced
-from psips.kernels.model import Floats, Ints, Model
-from psips.kernels.pareto import Mask
-from psips.kernels.rng import LEARN, Stream, log_tail, normal, normal_above, seed, uniform
-from psips.kernels.round import (
-    APE,
-    ASKED,
-    BY_APE,
-    BY_ELIMINATION,
-    ELIMINATION,
-    EVIDENCE,
-    STOPPED,
-    THRESHOLD,
-    TOP_TWO,
-    Learner,
-    Options,
-    fixed_weights,
-    next_arm,
-    unseen,
-)
-
-# Standing of an arm in the elimination.
-ACTIVE, ACCEPTED, DROPPED = range(3)
-
-
-class Rival(NamedTuple):
-    """State of the rival methods; updated in place."""
-
-    standing: Ints  # (K,) ACTIVE, ACCEPTED or DROPPED
-    rounds: Ints  # (1,) rounds of the elimination that are over
-    logs: Floats  # (K,) logarithms of Track-and-Stop's weights, the largest 0
-
-
-def empty_rival(K: int) -> Rival:
-    """Return the state of a method that has not begun."""
-    return Rival(np.zeros(K, np.int64), np.zeros(1, np.int64), np.zeros(K))
+from psips.kernels.front import MEMBERS, SPARE, Front
+from psips.kernels.grids import flags, floats, floats2, ints
+from psips.kernels.jit import part, step
+from psips.kernels.model import Floats, Ints, Mask, Model, Stream
+from psips.kernels.outcome import EVIDENCE, STOPPED, THRESHOLD
+from psips.kernels.rival import ACCEPTED, ACTIVE, DROPPED, Rival
+from psips.kernels.rng import LEARN, log_tail, normal, normal_above, seed, uniform
+from psips.kernels.state import ASKED, Run
 
 
 @part
@@ -111,7 +82,7 @@ def indices(points: Floats, b: Floats, inside: Mask, index: Floats) -> None:
     ``points`` (d, K) are the standardised means.
     """
     K = points.shape[1]
-    row = np.empty(K)
+    row = floats(K)
     for i in range(K):
         leads(points, i, row)
         if inside[i]:
@@ -130,7 +101,7 @@ def indices(points: Floats, b: Floats, inside: Mask, index: Floats) -> None:
 def clear_arms(model: Model, belief: Belief, front: Front, log_inverse: float) -> int:
     """Return how many arms have an index of at least 0."""
     K = model.K
-    points, b, index = np.empty((model.d, K)), np.empty(K), np.empty(K)
+    points, b, index = floats2(model.d, K), floats(K), floats(K)
     standardise(model.Sigma, belief.theta, points)
     for a in range(K):
         b[a] = radius(log_inverse, belief.N[a])
@@ -148,7 +119,7 @@ def ape_arm(
 ) -> int:
     """Return the less pulled of b_t, with the smallest index, and its nearest rival c_t."""
     K = model.K
-    points, b, n, index = np.empty((model.d, K)), np.empty(K), np.empty(K), np.empty(K)
+    points, b, n, index = floats2(model.d, K), floats(K), floats(K), floats(K)
     standardise(model.Sigma, belief.theta, points)
     for a in range(K):
         n[a] = belief.N[a] + pending[a]
@@ -182,14 +153,14 @@ def eliminate(model: Model, belief: Belief, rival: Rival, log_inverse: float) ->
 @part
 def close_round(model: Model, belief: Belief, standing: Ints, log_inverse: float) -> None:
     """Accept P2 and drop what is not in A1; i and j run over the active arms."""
-    active = np.empty(model.K, np.int64)
+    active = ints(model.K)
     size = 0
     for a in range(model.K):
         if standing[a] == ACTIVE:
             active[size] = a
             size += 1
-    points, b = np.empty((model.d, size)), np.empty(size)
-    A1, P1 = np.empty(size, np.bool_), np.empty(size, np.bool_)
+    points, b = floats2(model.d, size), floats(size)
+    A1, P1 = flags(size), flags(size)
     log_inverse += math.log(float(model.K))  # a share of delta for each arm
     for i in range(size):
         b[i] = radius(log_inverse, belief.N[active[i]])
@@ -247,7 +218,7 @@ def top_two_arm(model: Model, belief: Belief, draw: Draw, key: Stream, asked: in
     leader = _draw_all(stream, belief, sigma, values)
     if uniform(stream) < 0.5:
         return leader
-    log_p, top = np.empty(K), -np.inf
+    log_p, top = floats(K), -np.inf
     for j in range(K):
         gap = belief.theta[leader, 0] - belief.theta[j, 0]
         spread = sigma * math.sqrt(1.0 / belief.N[leader] + 1.0 / belief.N[j])
@@ -293,72 +264,80 @@ def _draw_all(stream: Stream, belief: Belief, sigma: float, values: Floats) -> i
     return best
 
 
-@spliced
-def choose_by_rule(
-    model: Model,
-    options: Options,
-    belief: Belief,
-    front: Front,
-    draw: Draw,
-    learner: Learner,
-    rival: Rival,
-    key: Stream,
-    w: Floats,
-) -> int:
-    """Return the next arm; it counts as pending until it is told. ``w`` (K,) is room."""
-    arm = unseen(model, belief, learner)
+@part
+def _ask(run: Run) -> int:
+    """Return an arm without a result; -1, and count the ask, if there is none."""
+    arm = unseen(run)
     if arm < 0:
-        learner.tally[ASKED] += 1
-        log_inverse, pending = options.calibration.log_inverse, learner.pending
-        if options.sampling == ELIMINATION:
-            if options.stopping != BY_ELIMINATION:  # which has done so when it judged
-                eliminate(model, belief, rival, log_inverse)
-            arm = fewest(belief.N, pending, rival.standing, ACTIVE)
-            if arm < 0:  # all is decided, yet another stopping rule goes on
-                arm = fewest(belief.N, pending, rival.standing, DROPPED)
-        elif options.sampling == APE or options.sampling == TOP_TWO:
-            if not ready(
-                model.unstructured, belief.pulls, belief.tally
-            ):  # asked ahead of the first results
-                arm = fewest(belief.N, pending, rival.standing, DROPPED)
-            elif options.sampling == APE:
-                arm = ape_arm(model, belief, front, pending, log_inverse)
-            else:
-                arm = top_two_arm(model, belief, draw, key, learner.tally[ASKED])
-        else:
-            learned = not fixed_weights(model, options, belief, w)
-            arm = next_arm(model, options, belief, learner, draw, key, learned, w)
-            pending[arm] -= 1.0
-    learner.pending[arm] += 1.0
+        run.learner.tally[ASKED] += 1
+        if not informed(run):  # asked ahead of the first results
+            arm = fewest(run.belief.N, run.learner.pending, run.rival.standing, DROPPED)
     return arm
 
 
-@spliced
-def judge_by_radii(
-    model: Model,
-    options: Options,
-    belief: Belief,
-    front: Front,
-    draw: Draw,
-    rival: Rival,
-    outcome: Floats,
-) -> None:
-    """Candidate set and stopping rule, without a posterior, for the data as they stand."""
-    over = options.stopping == BY_ELIMINATION and outcome[STOPPED] == 1.0
-    if not over and ready(model.unstructured, belief.pulls, belief.tally):
-        log_inverse = options.calibration.log_inverse
-        elect_plainly(model, belief, front, draw.piece)
-        settled = -1
-        if options.stopping == BY_APE:
-            settled = clear_arms(model, belief, front, log_inverse)
-        elif options.stopping == BY_ELIMINATION:
-            eliminate(model, belief, rival, log_inverse)
-            settled = 0
-            for a in range(model.K):
-                if rival.standing[a] != ACTIVE:
-                    settled += 1
-            if settled == model.K:  # the answer is what was accepted, once and for all
-                adopt(rival.standing, front)
-        outcome[EVIDENCE] = float(settled)
-        outcome[THRESHOLD] = float(model.K)
-        outcome[STOPPED] = 1.0 if settled == model.K else 0.0
+@step
+def choose_ape(run: Run) -> int:
+    """Pull the less pulled of the most unclear arm and its rival."""
+    arm = _ask(run)
+    if arm < 0:
+        log_inverse = run.options.calibration.log_inverse
+        arm = ape_arm(run.model, run.belief, run.front, run.learner.pending, log_inverse)
+    run.learner.pending[arm] += 1.0
+    return arm
+
+
+@step
+def choose_top_two(run: Run) -> int:
+    """Pull the leader of a posterior draw, or its challenger."""
+    arm = _ask(run)
+    if arm < 0:
+        asked = run.learner.tally[ASKED]
+        arm = top_two_arm(run.model, run.belief, run.draw, run.key, asked)
+    run.learner.pending[arm] += 1.0
+    return arm
+
+
+@step
+def choose_elimination(run: Run) -> int:
+    """Pull the active arms in turn."""
+    arm = unseen(run)
+    if arm < 0:
+        run.learner.tally[ASKED] += 1
+        N, pending, standing = run.belief.N, run.learner.pending, run.rival.standing
+        eliminate(run.model, run.belief, run.rival, run.options.calibration.log_inverse)
+        arm = fewest(N, pending, standing, ACTIVE)
+        if arm < 0:  # all is decided, yet another stopping rule goes on
+            arm = fewest(N, pending, standing, DROPPED)
+    run.learner.pending[arm] += 1.0
+    return arm
+
+
+@part
+def _report(run: Run, settled: int) -> None:
+    run.outcome[EVIDENCE] = float(settled)
+    run.outcome[THRESHOLD] = float(run.model.K)
+    run.outcome[STOPPED] = 1.0 if settled == run.model.K else 0.0
+
+
+@step
+def judge_ape(run: Run) -> int:
+    """Stop when all of APE's indices are at least 0."""
+    log_inverse = run.options.calibration.log_inverse
+    run.front.reach[SPARE] = max(1.0, 1.0 / run.options.eta)
+    _report(run, clear_arms(run.model, run.belief, run.front, log_inverse))
+    return 0
+
+
+@step
+def judge_elimination(run: Run) -> int:
+    """Stop when no arm is active; the answer is what was accepted, once and for all."""
+    standing, settled = run.rival.standing, 0
+    if run.outcome[STOPPED] == 0.0:
+        eliminate(run.model, run.belief, run.rival, run.options.calibration.log_inverse)
+    for a in range(run.model.K):
+        if standing[a] != ACTIVE:
+            settled += 1
+    if settled == run.model.K:
+        adopt(standing, run.front)
+    _report(run, settled)
+    return 0

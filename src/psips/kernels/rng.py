@@ -11,12 +11,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-from psips.kernels.jit import kernel
-from psips.kernels.model import Floats
-
-Stream = npt.NDArray[np.uint64]  # (4,)
+from psips.kernels.jit import part
+from psips.kernels.model import Floats, Stream
 
 # Purposes: which question a stream serves.
 STOP = 1
@@ -37,7 +34,7 @@ _U30, _U31, _U41, _U45, _U19 = (
     np.uint64(45),
     np.uint64(19),
 )
-_U1, _U8, _U9, _U255 = np.uint64(1), np.uint64(8), np.uint64(9), np.uint64(255)
+_U1, _U8, _U255 = np.uint64(1), np.uint64(8), np.uint64(255)
 _TO_UNIT = 2.0**-53
 
 # Ziggurat: R is where the tail begins, AREA the area of each of the 256 layers.
@@ -57,14 +54,14 @@ def _layers() -> tuple[Floats, Floats]:
 _X, _Y = _layers()
 
 
-@kernel
+@part
 def _mixed(value: np.uint64) -> np.uint64:
     value = (value ^ (value >> _U30)) * _MIX1
     value = (value ^ (value >> _U27)) * _MIX2
     return value ^ (value >> _U31)
 
 
-@kernel
+@part
 def seed(stream: Stream, key: Stream, counter: int, purpose: int) -> None:
     """Set ``stream`` to the start of the stream (key, counter, purpose)."""
     state = _mixed(key[0] + _GOLDEN)
@@ -76,7 +73,7 @@ def seed(stream: Stream, key: Stream, counter: int, purpose: int) -> None:
         stream[i] = _mixed(state)
 
 
-@kernel
+@part
 def bits(s: Stream) -> np.uint64:
     """Return the next 64 bits (xoshiro256++)."""
     total = s[0] + s[3]
@@ -91,19 +88,19 @@ def bits(s: Stream) -> np.uint64:
     return result
 
 
-@kernel
+@part
 def uniform(s: Stream) -> float:
     """U strictly between 0 and 1."""
     return (np.float64(bits(s) >> _U11) + 0.5) * _TO_UNIT
 
 
-@kernel
+@part
 def exponential(s: Stream) -> float:
     """Exp(1)."""
     return -math.log(uniform(s))
 
 
-@kernel
+@part
 def normal(s: Stream) -> float:
     """N(0, 1) by the ziggurat."""
     while True:
@@ -123,7 +120,7 @@ def normal(s: Stream) -> float:
             return -x if negative else x
 
 
-@kernel
+@part
 def normal_above(s: Stream, bound: float) -> float:
     """N(0, 1) conditioned on exceeding ``bound`` (Robert's rejection from a shifted Exp)."""
     if bound <= 0.0:
@@ -138,7 +135,7 @@ def normal_above(s: Stream, bound: float) -> float:
             return x
 
 
-@kernel
+@part
 def log_geometric(s: Stream, log_p: float) -> float:
     """Log of the index of the first success in trials of probability ``exp(log_p)``."""
     if log_p >= 0.0:
@@ -148,7 +145,7 @@ def log_geometric(s: Stream, log_p: float) -> float:
     return math.log(exponential(s)) - log_p
 
 
-@kernel
+@part
 def log_tail(r: float) -> float:
     """Log of P(N(0, 1) > r)."""
     if r < 25.0:

@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
-from psips.kernels.jit import kernel, part
-from psips.kernels.model import Floats, Ints, Model
-from psips.kernels.pareto import Mask
+from psips.kernels.grids import floats
+from psips.kernels.jit import part
+from psips.kernels.model import Floats, Ints, Mask, Model
+from psips.kernels.records import Record, record
 
 # Calibrations.
 HEURISTIC = 0
@@ -24,7 +24,8 @@ S = 2.0  # the exponent s > 1 of the peeling, zeta(2) = pi^2 / 6
 LOG_ZETA = math.log(math.pi**2 / 6.0)
 
 
-class Calibration(NamedTuple):
+@record
+class Calibration(Record):
     """A calibration at a confidence; what does not change during a run is in it."""
 
     code: int
@@ -36,7 +37,7 @@ class Calibration(NamedTuple):
     bias: float  # sqrt(xi d L_M^2 / (2 lambda_min(Sigma))), linear
 
 
-@kernel
+@part
 def lambert_bar(x: float) -> float:
     """W-bar_{-1}(x) = -W_{-1}(-e^-x), x >= 1: the root w >= 1 of w - log w = x."""
     if x <= 1.0:
@@ -50,7 +51,7 @@ def lambert_bar(x: float) -> float:
     return w
 
 
-@kernel
+@part
 def beta(
     unstructured: bool,
     K: int,
@@ -71,7 +72,6 @@ def beta(
     return (math.sqrt(spread) + bias) ** 2
 
 
-@part
 def log_mills(x: float) -> float:
     """Log of R(x) / sqrt(2 pi), R(x) = P(X > x) / f(x): log P(X > x) + x^2 / 2."""
     if x < 25.0:
@@ -81,13 +81,11 @@ def log_mills(x: float) -> float:
     return -math.log(x * 2.5066282746310002) + math.log(series)
 
 
-@part
 def log_r(log_inverse: float, size: float) -> float:
     """Log of r(delta, n) = (R(sqrt(2 log(1/delta) / n)) / sqrt(2 pi))^n."""
     return size * log_mills(math.sqrt(2.0 * log_inverse / size))
 
 
-@kernel
 def log_q(model: Model, log_inverse: float, members: int) -> float:
     """Log of q(t, delta) of Lemma delta_correctness, in its three cases."""
     d = model.d
@@ -101,7 +99,7 @@ def log_q(model: Model, log_inverse: float, members: int) -> float:
     log_det = math.log(np.linalg.det(model.Sigma)) + d * math.log(sigma_bar)
     pair = log_r(log_inverse * d_sigma / d, float(d))
     escape = log_r(log_inverse * (d_sigma + members) / both, both)
-    return -0.5 * log_det + min(pair, escape)
+    return float(-0.5 * log_det + min(pair, escape))
 
 
 @part
@@ -155,7 +153,7 @@ def radius_of_rewards(
     K, d = theta.shape
     f = math.sqrt(beta(True, K, K, d, 0.0, 0.0, 0.0, t, 2.0 * math.log(t)))
     u, U = 0.0, 0.0
-    x = np.empty(d)
+    x = floats(d)
     for i in range(K):
         for j in range(-1, members.shape[0]):
             if j >= 0 and members[j] == i:

@@ -18,26 +18,31 @@ from psips.kernels.cover import (
     CONSTRAINTS,
     DEPTH,
     FEWER_NATS,
+    GROUP,
     GROUPS,
     NATS,
+    OBJECTIVE,
+    RIVAL,
     Cover,
     measure_records,
 )
 from psips.kernels.front import (
     AGE,
-    BUILT,
     COVERED,
+    LEFT_OUT,
     LIVE,
     MEMBERS,
+    NEAREST,
     RECORDS,
     REJECTED,
+    SPARE,
     Front,
     copy_rows,
     elect,
     image,
-    metric_of,
     refresh_means,
 )
+from psips.kernels.grids import floats, floats2, ints, ints2
 from psips.kernels.jit import bare, part
 from psips.kernels.model import Floats, Ints, Model
 
@@ -54,35 +59,35 @@ def _group(metric: Metric, diagonal: bool, z: int, kept: int, terms: Ints, y: Fl
     """
     groups = 0
     for k in range(kept):
-        terms[k, 2] = groups
+        terms[k, GROUP] = groups
         for j in range(k):
-            if terms[j, 1] == terms[k, 1]:
-                terms[k, 2] = terms[j, 2]
-        if terms[k, 2] == groups:
+            if terms[j, OBJECTIVE] == terms[k, OBJECTIVE]:
+                terms[k, GROUP] = terms[j, GROUP]
+        if terms[k, GROUP] == groups:
             groups += 1
     while not diagonal:
-        G = np.zeros((groups, groups))
+        G = floats2(groups, groups)
         for k in range(kept):
             for j in range(kept):
-                shared = inner(metric, z, terms[k, 0], terms[j, 0])
-                shared *= y[k] * y[j] * metric.Sigma[terms[k, 1], terms[j, 1]]
-                G[terms[k, 2], terms[j, 2]] += shared
+                shared = inner(metric, z, terms[k, RIVAL], terms[j, RIVAL])
+                shared *= y[k] * y[j] * metric.Sigma[terms[k, OBJECTIVE], terms[j, OBJECTIVE]]
+                G[terms[k, GROUP], terms[j, GROUP]] += shared
         clash = -1
         for g in range(groups):
             for f in range(g):
                 if clash < 0 and G[g, f] > 0.0:
                     clash = g
                     for k in range(kept):
-                        if terms[k, 2] == g:
-                            terms[k, 2] = f
+                        if terms[k, GROUP] == g:
+                            terms[k, GROUP] = f
         if clash < 0:
             if groups > 1:
                 _order(metric, z, kept, terms, y, G)
             break
         groups -= 1
         for k in range(kept):
-            if terms[k, 2] > clash:
-                terms[k, 2] -= 1
+            if terms[k, GROUP] > clash:
+                terms[k, GROUP] -= 1
     return groups
 
 
@@ -97,11 +102,13 @@ def _order(metric: Metric, z: int, kept: int, terms: Ints, y: Floats, G: Floats)
     the multipliers of the others, because G has no positive entry off the diagonal.)
     """
     groups = G.shape[0]
-    rest = np.zeros(groups)  # gap of each group, given that those in place are at 0
+    rest = floats(groups)  # gap of each group, given that those in place are at 0
     for k in range(kept):
-        x, c = terms[k, 0], terms[k, 1]
-        rest[terms[k, 2]] += y[k] * (metric.mu[x, c] - metric.mu[z, c])
-    place = np.full(groups, -1, np.int64)
+        x, c = terms[k, RIVAL], terms[k, OBJECTIVE]
+        rest[terms[k, GROUP]] += y[k] * (metric.mu[x, c] - metric.mu[z, c])
+    place = ints(groups)
+    for g in range(groups):
+        place[g] = -1
     for position in range(groups):
         chosen, most = -1, -np.inf
         for g in range(groups):
@@ -118,7 +125,7 @@ def _order(metric: Metric, z: int, kept: int, terms: Ints, y: Floats, G: Floats)
                     if place[f] < 0:
                         G[g, f] -= share * G[chosen, f]
     for k in range(kept):
-        terms[k, 2] = place[terms[k, 2]]
+        terms[k, GROUP] = place[terms[k, GROUP]]
 
 
 @part
@@ -142,13 +149,13 @@ def _store(
     kept = 0
     for j in range(m):
         if y[j] > 0.0:
-            terms[kept, 0] = xs[j]
-            terms[kept, 1] = cs[j]
+            terms[kept, RIVAL] = xs[j]
+            terms[kept, OBJECTIVE] = cs[j]
             weight[kept] = y[j]
             kept += 1
     if kept == 0:  # theta is in the piece: any of its constraints will do
-        terms[0, 0] = xs[0]
-        terms[0, 1] = cs[0]
+        terms[0, RIVAL] = xs[0]
+        terms[0, OBJECTIVE] = cs[0]
         weight[0] = 1.0
         kept = 1
     cover.shape[r, ANSWER] = z
@@ -159,7 +166,7 @@ def _store(
     ):  # one group is always valid
         cover.shape[r, GROUPS] = 1
         for k in range(kept):
-            terms[k, 2] = 0
+            terms[k, GROUP] = 0
         measure_records(metric, diagonal, cover, r, r + 1, -1)
     size[RECORDS] = r + 1
 
@@ -208,18 +215,18 @@ def _split(
     """
     d = metric.mu.shape[1]
     room = d * DEPTH + 1
-    stack_m = np.empty(room, np.int64)
-    stack_x = np.empty((room, DEPTH), np.int64)
-    stack_c = np.empty((room, DEPTH), np.int64)
-    y = np.empty(DEPTH)
+    stack_m = ints(room)
+    stack_x = ints2(room, DEPTH)
+    stack_c = ints2(room, DEPTH)
+    y = floats(DEPTH)
     top = 0
     for c in range(d):
         stack_m[top] = 1
         stack_x[top, 0] = keeper
         stack_c[top, 0] = c
         top += 1
-    xs = np.empty(DEPTH, np.int64)
-    cs = np.empty(DEPTH, np.int64)
+    xs = ints(DEPTH)
+    cs = ints(DEPTH)
     while top > 0 and size[COVERED] == 1:
         top -= 1
         nodes -= 1
@@ -261,9 +268,9 @@ def _pair(
     near = inner(metric, j, i, i)
     if lead * lead / near > most:
         return np.inf
-    xs = np.empty(d, np.int64)
-    cs = np.empty(d, np.int64)
-    y = np.empty(d)
+    xs = ints(d)
+    cs = ints(d)
+    y = floats(d)
     square = 0.0
     for c in range(d):
         xs[c] = i
@@ -294,7 +301,7 @@ def build_around(
     size = front.size
     size[RECORDS] = 0
     size[COVERED] = 1
-    metric = metric_of(model, front)
+    metric = front.metric
     members = front.members[: size[MEMBERS]]
     nearest = np.inf
     if front.inside[z]:
@@ -309,15 +316,15 @@ def build_around(
             return distance
         others = members
         if model.n <= MANY:
-            others = np.empty(model.n - 1, np.int64)
+            others = ints(model.n - 1)
             for a in range(model.n - 1):
                 others[a] = a if a < z else a + 1
-        shift = np.zeros((model.h, model.d))
+        shift = floats2(model.h, model.d)
         nearest = _split(
             metric, model.diagonal, cover, size, z, keeper, others, nearest, 1.0, nodes, shift
         )
-    front.reach[0] = math.sqrt(nearest)
-    distance = front.reach[0]
+    front.reach[NEAREST] = math.sqrt(nearest)
+    distance = front.reach[NEAREST]
     for k in range(size[RECORDS]):
         distance = min(distance, cover.r[k])
     return distance
@@ -341,8 +348,7 @@ def build(model: Model, belief: Belief, front: Front, cover: Cover, spare: float
     size[AGE] = 0
     size[REJECTED] = 0
     size[COVERED] = 1
-    size[BUILT] += 1
-    metric = metric_of(model, front)
+    metric = front.metric
     members = front.members[: size[MEMBERS]]
     n, d = front.mu.shape
     nearest = np.inf
@@ -356,7 +362,7 @@ def build(model: Model, belief: Belief, front: Front, cover: Cover, spare: float
                 nearest = min(nearest, square)
 
     # escapes, the nearest first: it tells what else can matter
-    distance = np.empty(n)
+    distance = floats(n)
     first, closest = -1, np.inf
     for i in range(size[LIVE]):
         z = front.live[i]
@@ -365,7 +371,7 @@ def build(model: Model, belief: Belief, front: Front, cover: Cover, spare: float
             front.keeper[z], distance[z] = find_keeper(metric, z, members)
         if distance[z] < closest:
             first, closest = z, distance[z]
-    shift = np.zeros((model.h, d))
+    shift = floats2(model.h, d)
     for i in range(-1, size[LIVE]):
         z = first if i < 0 else front.live[i]
         if z < 0 or (i >= 0 and z == first):
@@ -387,9 +393,9 @@ def build(model: Model, belief: Belief, front: Front, cover: Cover, spare: float
             )
 
     limit = math.sqrt(nearest + 2.0 * NATS * spare)
-    front.reach[0] = math.sqrt(nearest)
-    front.reach[1] = limit
-    front.reach[2] = spare
+    front.reach[NEAREST] = math.sqrt(nearest)
+    front.reach[LEFT_OUT] = limit
+    front.reach[SPARE] = spare
     for k in range(size[RECORDS]):  # whatever a record speaks of is kept up to date
         distance[cover.shape[k, ANSWER]] = 0.0
     if size[COVERED] == 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,65 +15,136 @@ from psips.parameters import Ball
 from psips.problem import Problem
 
 if TYPE_CHECKING:
-    from psips.kernels.round import Options
+    from psips.kernels.state import Options
     from psips.kernels.thresholds import Calibration
 
 
 class Rule(NamedTuple):
-    """A rule's number in the kernels, one line on what it does, and how it stops.
+    """One line on what a rule does, and the step that does it.
 
-    ``own`` is the stopping rule that a sampling rule brings along.
+    ``step`` is a kernel in `psips.kernels`, as module:function. ``own`` is the stopping rule
+    that a sampling rule brings along. A rule that ``jumps`` to the alternative, or
+    looks at all of it, has a cover of it kept up to date; a ``rival`` has rounds of its own.
     """
 
-    code: int
     about: str
+    step: str = ""
     own: str = "glr"
+    jumps: bool = False
+    rival: bool = False
+
+
+class Choice(NamedTuple):
+    """One line on what a choice means, and its number in the kernels."""
+
+    about: str
+    code: int
 
 
 SAMPLING = {
-    "directed": Rule(2, "pulls what tells most of the piece of the alternative just drawn"),
-    "projected": Rule(1, "AdaHedge against the nearest point of the piece that was drawn"),
-    "posterior": Rule(0, "PSIPS as published: AdaHedge against posterior draws", "posterior"),
-    "uniform": Rule(3, "an arm at random"),
-    "round-robin": Rule(4, "the arm with the fewest pulls"),
-    "oracle": Rule(5, "the optimal weights of the truth: a yardstick"),
-    "ape": Rule(6, "APE (Kone et al. 2023): the arm least clear, or its nearest rival", "ape"),
+    "directed": Rule(
+        "pulls what tells most of the piece of the alternative just drawn",
+        "choosing:choose_directed",
+        jumps=True,
+    ),
+    "projected": Rule(
+        "AdaHedge against the nearest point of the piece that was drawn",
+        "choosing:choose_projected",
+        jumps=True,
+    ),
+    "posterior": Rule(
+        "PSIPS as published: AdaHedge against posterior draws",
+        "choosing:choose_posterior",
+        "posterior",
+        jumps=True,
+    ),
+    "uniform": Rule("an arm at random", "choosing:choose_uniform"),
+    "round-robin": Rule("the arm with the fewest pulls", "choosing:choose_round_robin"),
+    "oracle": Rule("the optimal weights of the truth: a yardstick", "choosing:choose_oracle"),
+    "ape": Rule(
+        "APE (Kone et al. 2023): the arm least clear, or its nearest rival",
+        "rivals:choose_ape",
+        "ape",
+        rival=True,
+    ),
     "elimination": Rule(
-        7, "Auer et al. 2016: all arms not yet accepted or dropped, in turn", "elimination"
+        "Auer et al. 2016: all arms not yet accepted or dropped, in turn",
+        "rivals:choose_elimination",
+        "elimination",
+        rival=True,
     ),
     "track-and-stop": Rule(
-        8, "Crepon et al. 2024: weights climb the gradient of the likelihood ratio", "glr"
+        "Crepon et al. 2024: weights climb the gradient of the likelihood ratio",
+        "gradient:choose_track_and_stop",
+        rival=True,
     ),
     "top-two": Rule(
-        9, "Top-Two Thompson Sampling (Russo 2016), for one objective", "posterior"
+        "Top-Two Thompson Sampling (Russo 2016), for one objective",
+        "rivals:choose_top_two",
+        "posterior",
+        rival=True,
     ),
 }
 STOPPING = {
-    "never": Rule(0, "goes on until it is told to end"),
-    "posterior": Rule(1, "stops when M posterior draws all agree with the candidate"),
-    "glr": Rule(2, "stops when the likelihood ratio against all other sets is large"),
-    "certified": Rule(3, "stops when every answer is proven in or out; proven, any sampling"),
-    "bayes": Rule(4, "stops when the posterior probability of another set is at most delta"),
-    "ape": Rule(5, "stops when confidence intervals settle every arm in or out"),
-    "elimination": Rule(6, "stops when every arm is accepted or dropped"),
-    "predicted": Rule(7, "predicts a set, then proves it from later results; proven"),
+    "never": Rule("goes on until it is told to end", "judging:judge_never"),
+    "posterior": Rule(
+        "stops when M posterior draws all agree with the candidate",
+        "judging:judge_posterior",
+        jumps=True,
+    ),
+    "glr": Rule(
+        "stops when the likelihood ratio against all other sets is large",
+        "judging:judge_glr",
+        jumps=True,
+    ),
+    "certified": Rule(
+        "stops when every answer is proven in or out; proven, any sampling",
+        "judging:judge_certified",
+    ),
+    "bayes": Rule(
+        "stops when the posterior probability of another set is at most delta",
+        "judging:judge_bayes",
+        jumps=True,
+    ),
+    "ape": Rule(
+        "stops when confidence intervals settle every arm in or out", "rivals:judge_ape"
+    ),
+    "elimination": Rule(
+        "stops when every arm is accepted or dropped", "rivals:judge_elimination"
+    ),
+    "predicted": Rule(
+        "predicts a set, then proves it from later results; proven",
+        "predicted:judge_predicted",
+    ),
 }
 CALIBRATION = {
-    "measured": Rule(
-        3, "of 'glr': errs at most delta wherever errors were looked for; not proven"
+    "measured": Choice(
+        "of 'glr': errs at most delta wherever errors were looked for; not proven", 3
     ),
-    "heuristic": Rule(0, "as published; errs more often than delta where options nearly tie"),
-    "sharp": Rule(2, "of 'posterior': fewer draws; errs more often still on near-ties"),
-    "proven": Rule(1, "the paper's lemma: errs with probability at most delta"),
+    "heuristic": Choice("as published; errs more often than delta where options nearly tie", 0),
+    "sharp": Choice("of 'posterior': fewer draws; errs more often still on near-ties", 2),
+    "proven": Choice("the paper's lemma: errs with probability at most delta", 1),
 }
 DRAWS = {
-    "first-hit": Rule(0, "jumps to the first draw in the alternative; same law"),
-    "literal": Rule(1, "one draw after the other, as published"),
+    "first-hit": Choice("jumps to the first draw in the alternative; same law", 0),
+    "literal": Choice("one draw after the other, as published", 1),
 }
 TRACKING = {
-    "c-tracking": Rule(0, "the arm furthest behind the weights played so far"),
-    "mixture": Rule(1, "an arm drawn from the weights, as published"),
+    "c-tracking": Choice("the arm furthest behind the weights played so far", 0),
+    "mixture": Choice("an arm drawn from the weights, as published", 1),
 }
+LEARNERS = {"posterior": 1, "projected": 2, "directed": 3}  # who learn from draws
+
+
+class Program(NamedTuple):
+    """Rules as a run follows them: the steps of its loop, and their numbers."""
+
+    choose: str
+    renew: str
+    judge: str
+    options: Options
+    stopping: str  # the rule's name
+    published: bool  # draws one by one
 
 
 OWN = "own"  # the stopping rule of the sampling rule; the calibration of the stopping rule
@@ -84,10 +156,9 @@ UNPROVEN = {  # stopping rules that no calibration gives a proof to
 }
 
 
-def _number(kind: str, name: str, table: dict[str, Rule]) -> int:
+def _check_name(kind: str, name: str, table: Mapping[str, object]) -> None:
     if not isinstance(name, str) or name not in table:
         raise unknown(kind, str(name), list(table))
-    return table[name].code
 
 
 def _is_number(value: object) -> bool:
@@ -146,18 +217,18 @@ class Rules:
                 f"delta is the accepted probability of a wrong answer: expected a number "
                 f"between 0 and 1, got {self.delta!r}; 0.05 or 0.1 are usual"
             )
-        _number("sampling rule", self.sampling, SAMPLING)
+        _check_name("sampling rule", self.sampling, SAMPLING)
         if self.stopping == OWN:
             own = SAMPLING[self.sampling].own
             literal = self.draws == "literal" and own == "glr"  # the published loop
             object.__setattr__(self, "stopping", "posterior" if literal else own)
-        _number("stopping rule", self.stopping, STOPPING)
+        _check_name("stopping rule", self.stopping, STOPPING)
         if self.calibration == OWN:
             measured = self.stopping == "glr" and self.sampling != "track-and-stop"
             object.__setattr__(self, "calibration", "measured" if measured else "heuristic")
-        _number("calibration", self.calibration, CALIBRATION)
-        _number("kind of draws", self.draws, DRAWS)
-        _number("tracking", self.tracking, TRACKING)
+        _check_name("calibration", self.calibration, CALIBRATION)
+        _check_name("kind of draws", self.draws, DRAWS)
+        _check_name("tracking", self.tracking, TRACKING)
         self._check_company()
         if self.draws == "literal" and self.stopping not in ("never", "posterior"):
             raise InputError(
@@ -201,7 +272,7 @@ class Rules:
                 f"('posterior' not for every problem, linear ones need "
                 f"parameter_set=Ball(...)), or leave calibration out"
             )
-        if self.stopping == "predicted" and SAMPLING[self.sampling].code >= 6:
+        if self.stopping == "predicted" and SAMPLING[self.sampling].rival:
             raise InputError(
                 f"the stopping rule 'predicted' does not go with the sampling rule "
                 f"{self.sampling!r}, a rival with rounds of its own: choose stopping="
@@ -212,7 +283,7 @@ class Rules:
                 f"the stopping rule 'elimination' belongs to the sampling rule of that name, "
                 f"not to {self.sampling!r}"
             )
-        if self.draws == "literal" and SAMPLING[self.sampling].code >= SAMPLING["ape"].code:
+        if self.draws == "literal" and SAMPLING[self.sampling].rival:
             raise InputError(
                 f"draws='literal' is the published loop, which the sampling rule "
                 f"{self.sampling!r} is not part of: leave draws at 'first-hit'"
@@ -243,25 +314,38 @@ class Rules:
         """Return the rules as plain data."""
         return asdict(self)
 
-    def options(self, problem: Problem, target: Floats | None = None) -> Options:
-        """Return the rules as the kernels read them, checked against the problem."""
-        from psips.kernels.round import Options
+    def program(self, problem: Problem, target: Floats | None = None) -> Program:
+        """Return the rules as a run follows them, checked against the problem."""
+        from psips.kernels.state import Options
 
         self._check_fit(problem)
         if self.sampling == "oracle" and target is None:
             raise InputError(
                 "the sampling rule 'oracle' needs the truth: use it in simulations only"
             )
-        return Options(
-            SAMPLING[self.sampling].code,
-            STOPPING[self.stopping].code,
-            DRAWS[self.draws].code,
+        options = Options(
+            LEARNERS.get(self.sampling, 0),
             TRACKING[self.tracking].code,
             self._eta(problem),
             float(self.alpha),
             self._calibration(problem),
             np.zeros(0) if target is None else np.ascontiguousarray(target, float),
         )
+        return Program(*self._steps(), options, self.stopping, self.draws == "literal")
+
+    def _steps(self) -> tuple[str, str, str]:
+        """Return the steps of the loop: choose, renew, judge."""
+        sampling, stopping = SAMPLING[self.sampling], STOPPING[self.stopping]
+        choose, judge = sampling.step, stopping.step
+        renew = "renew_cover" if sampling.jumps or stopping.jumps else "renew_set"
+        if self.draws == "literal":
+            renew = "renew_set"
+            choose = "published:choose_published" if self.sampling in LEARNERS else choose
+            stops = self.stopping == "posterior"
+            judge = f"published:{'judge_published' if stops else 'judge_unpublished'}"
+        elif self.stopping == "predicted" and self.sampling == "directed":
+            choose = "predicted:choose_predicted"
+        return choose, f"judging:{renew}", judge
 
     def _eta(self, problem: Problem) -> float:
         """Return eta, 0 for Algorithm 2; linear problems have eta = 1 / (8 L_A^2 L_Theta^2)."""

@@ -149,7 +149,7 @@ def _edge(label: str) -> Instance:
 def _engine(problem: Problem, delta: float, draws: str, seed: int) -> Engine:
     rules = Rules(delta=delta, draws=draws)
     key = draw_key(np.random.default_rng(seed))
-    return Engine(problem.model, rules.options(problem), key)
+    return Engine(problem.model, rules.program(problem), key)
 
 
 def _timed_run(
@@ -161,7 +161,7 @@ def _timed_run(
     begin = perf_counter()
     engine.run(environment.source, noise, rounds)
     spent = perf_counter() - begin
-    made = int(engine.belief.tally[0])
+    made = engine.results
     return made, spent / made * 1e6, float(engine.proposals.sum()) / made
 
 
@@ -197,7 +197,7 @@ def _literal_on_the_way(
 
 def _literal_round(made: Instance, delta: float, fast: Engine) -> tuple[float, float]:
     slow = _engine(made.problem, delta, "literal", 0)
-    for name, array in slow.belief._asdict().items():
+    for name, array in slow.belief.as_dict().items():
         array[...] = getattr(fast.belief, name)
     before = float(slow.proposals.sum())
     begin = perf_counter()

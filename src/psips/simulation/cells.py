@@ -18,7 +18,7 @@ from psips.environments import environment_of
 from psips.geometry import complexity
 from psips.instances import Instance, load
 from psips.kernels.model import Floats
-from psips.kernels.round import LOG_BUDGET, LOG_HIT, LOG_LEARNED, STOPPED
+from psips.kernels.outcome import LOG_BUDGET, LOG_HIT, LOG_LEARNED, STOPPED
 from psips.rules import Rules
 from psips.seeds import draw_key, generator
 from psips.session import Session

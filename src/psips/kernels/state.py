@@ -1,0 +1,80 @@
+"""The state of a run, in the form that kernels read and change."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from psips.kernels.accounts import Account
+from psips.kernels.belief import Belief
+from psips.kernels.cover import Cover
+from psips.kernels.draws import Draw
+from psips.kernels.front import Front
+from psips.kernels.model import Floats, Ints, Model, Stream
+from psips.kernels.records import Record, record
+from psips.kernels.rival import Rival
+from psips.kernels.thresholds import Calibration
+
+# Who learns from draws in Alt(S_hat), if anybody.
+NOBODY, POSTERIOR, PROJECTED, DIRECTED = range(4)
+# How the weights become arms.
+TRACK, MIXTURE = range(2)
+# Places in Learner.tally.
+ASKED, FRESH = range(2)
+# Places in Run.steps.
+REBUILD = 0
+
+
+@record
+class Options(Record):
+    """The numbers of the rules in force."""
+
+    learner: int
+    tracking: int
+    eta: float  # 0: Algorithm 2, "Estimate and Halve"
+    alpha: float
+    calibration: Calibration
+    target: Floats  # (K,) weights of the oracle, (0,) otherwise
+
+
+@record
+class Learner(Record):
+    """State of the sampling rule; updated in place."""
+
+    gains: Floats  # (K,) cumulative gains of AdaHedge
+    gap: Floats  # (1,) its cumulative mixability gap
+    played: Floats  # (K,) sum of the weights played
+    pending: Floats  # (K,) asked and not yet told
+    estimate: Floats  # (2,) p_t and C_t of Algorithm 2, 0 if not yet set
+    point: Floats  # (h, d) the learner's hit among the shared literal draws
+    tally: Ints  # (2,) asks made; whether ``point`` is fresh
+
+
+def empty_learner(model: Model) -> Learner:
+    """Return the state of a sampling rule that has not been asked."""
+    return Learner(
+        np.zeros(model.K),
+        np.zeros(1),
+        np.zeros(model.K),
+        np.zeros(model.K),
+        np.zeros(2),
+        np.zeros((model.h, model.d)),
+        np.zeros(2, np.int64),
+    )
+
+
+@record
+class Run(Record):
+    """All that the steps of a run read and change."""
+
+    model: Model
+    options: Options
+    belief: Belief
+    front: Front
+    cover: Cover
+    draw: Draw
+    learner: Learner
+    rival: Rival
+    account: Account
+    outcome: Floats  # see `psips.kernels.outcome`
+    key: Stream  # of all draws
+    steps: Ints  # (1,) addresses of steps that other steps take
