@@ -1,0 +1,119 @@
+"""``psips init``: a design file from a table of past results."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from psips.cli.screen import progress_line
+from psips.cli.table_options import ArmColumn, Sheet
+from psips.cli.writing import check_target, write_whole
+from psips.escaping import one_line
+from psips.escaping import plain as harmless
+
+if TYPE_CHECKING:
+    from psips.drafting import Draft
+    from psips.tabular import Grid
+
+SKIP = "skip"
+
+
+def init(
+    results: Annotated[
+        Path, typer.Argument(help="Past results (CSV, Excel, Parquet): a line for each.")
+    ],
+    out: Annotated[Path, typer.Option(help="Design file to write.")] = Path("design.toml"),
+    name: Annotated[
+        str | None, typer.Option(help="Of the study; else the file's name.")
+    ] = None,
+    objective: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column that is an objective, as in cost or cost=min; once for each."
+        ),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", "--overwrite", help="Write over a file that exists.")
+    ] = False,
+    sheet: Sheet = None,
+    arm_column: ArmColumn = None,
+) -> None:
+    """Write a design file from past results: arms, objectives, directions, noise."""
+    check_target(out, force)
+    with progress_line("reading"):
+        from psips.drafting import as_toml, draft_design, read_directions, read_table
+
+        grid = read_table(results, sheet, arm_column)
+    chosen = read_directions(objective) if objective else None
+    if os.isatty(0):
+        chosen = _ask(grid, chosen)
+    draft = draft_design(grid, name, chosen)
+    text = as_toml(draft)
+    write_whole(out, text)
+    typer.echo(harmless(_said(draft, results, out, sheet, arm_column)))
+
+
+def _ask(grid: Grid, chosen: dict[str, str | None] | None) -> dict[str, str | None]:
+    """Ask for the direction of each objective that has none yet."""
+    from psips.drafting import find_objectives, guess_direction
+
+    if chosen is None:
+        chosen = dict.fromkeys(find_objectives(grid)[0])
+    answers: dict[str, str | None] = {}
+    for name, way in chosen.items():
+        answer = way
+        while answer not in ("max", "min", SKIP):
+            answer = typer.prompt(
+                f"{one_line(name)}: is more better (max), or less (min), or is it no objective "
+                f"({SKIP})?",
+                default=guess_direction(name),
+                err=True,
+            )
+        if answer != SKIP:
+            answers[name] = answer
+    return answers
+
+
+def _said(
+    draft: Draft, results: Path, out: Path, sheet: str | None, arm_column: str | None
+) -> str:
+    """Say what was found, what was guessed, and what comes next."""
+    problem = draft.problem
+    low, high = draft.interval
+    lines = [f"written: {out}, with {problem.K} arms and {problem.d} objectives"]
+    if draft.dialect:
+        lines.append(f"  {draft.file} was read with {draft.dialect}")
+    for objective, way in zip(problem.objectives, problem.directions, strict=True):
+        guess = " (guessed: look at it)" if objective in draft.guessed else ""
+        lines.append(f"  {objective}: {'more' if way == 'max' else 'less'} is better{guess}")
+    lines += [f"  {name} {why}: left out" for name, why in draft.left_out.items()]
+    missing = draft.results - draft.complete
+    if missing:
+        lines.append(f"  {missing} of {draft.results:,} results lack a value")
+    lines.append(
+        f"noise estimated from {draft.complete:,} results, {draft.freedom:,} degrees of "
+        f"freedom: the true\nstandard deviations are {low:.2f} to {high:.2f} times those "
+        "written (95%)"
+    )
+    options = f" --sheet {_word(sheet)}" if sheet else ""
+    options += f" --arm-column {_word(arm_column)}" if arm_column else ""
+    skip = " --skip-incomplete" if missing else ""
+    table, design = _word(str(results)), _word(str(out))
+    study = _word(problem.name)
+    lines += [
+        "next:",
+        f"  psips check {table} --problem {design}{options}",
+        f"  psips study create {design}",
+        f"  psips study tell {study} --csv {table}{options}{skip}",
+    ]
+    return "\n".join(lines)
+
+
+def _word(text: str) -> str:
+    """Quote what a shell would take apart."""
+    from shlex import quote
+
+    return quote(text)

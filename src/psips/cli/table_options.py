@@ -1,0 +1,17 @@
+"""Options of the commands that read a table of results."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Sheet = Annotated[
+    str | None, typer.Option(help="Sheet of an Excel file, if several have cells.")
+]
+ArmColumn = Annotated[
+    str | None, typer.Option(help="Column that names the arms, if it is not called arm.")
+]
+SkipIncomplete = Annotated[
+    bool, typer.Option("--skip-incomplete", help="Leave out lines in which a value is missing.")
+]

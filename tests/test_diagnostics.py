@@ -1,0 +1,361 @@
+"""Diagnostics: rarely a false alarm, each deviation found, and broken tests are caught."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+from laws import CAUGHT, FAIR
+from psips import check_results
+from psips.diagnostics import LEVEL, LOOKS, Diagnosis, deviations, diagnose, diagnosing
+from psips.diagnostics.deviations import Found
+from psips.diagnostics.residuals import Residuals, pooled_covariance, residuals_of
+from psips.errors import InputError
+from psips.lack_of_fit import fit_of
+from psips.problem import Problem
+from psips.session import Session
+
+ARMS, N = 5, 200
+COVARIANCE = np.array([[1.0, 0.3], [0.3, 0.5]])
+L = np.linalg.cholesky(COVARIANCE)
+MEANS = np.random.default_rng(0).normal(0, 3, (ARMS, 2))
+PROBLEM = Problem(
+    objectives={"gain": "max", "cost": "min"},
+    covariance=COVARIANCE,
+    arms=[f"arm {a}" for a in range(ARMS)],
+)
+
+Table = tuple[np.ndarray, np.ndarray]
+Maker = Callable[[np.random.Generator], Table]
+
+
+def table(rng: np.random.Generator, n: int = N, arms: int = ARMS) -> Table:
+    """Results as assumed."""
+    chosen = rng.integers(0, arms, n)
+    return chosen, MEANS[chosen] + rng.normal(size=(n, 2)) @ L.T
+
+
+def found(data: Table, level: float = LEVEL, problem: Problem = PROBLEM) -> Diagnosis:
+    arms, values = data
+    return diagnose(problem, arms, values, [f"line {i + 2}" for i in range(len(arms))], level)
+
+
+def kinds(data: Table, level: float = LEVEL) -> set[str]:
+    return {one.kind for one in found(data, level).findings}
+
+
+def false_alarms(level: float, tables: int = 400) -> float:
+    """Chance of so many tables with findings, or more, if the level is kept.
+
+    Tables of 200 results, of 60, and of 24, in which arms have few results.
+    """
+    rng = np.random.default_rng(7)
+    alarms = 0
+    for i in range(tables):
+        data = table(rng, (N, 60, 24)[i % 3])
+        alarms += any(one.p_value is not None for one in found(data, level).findings)
+    return float(binom.sf(alarms - 1, tables, level))
+
+
+@pytest.mark.parametrize("level", [LEVEL, 0.2])
+def test_false_alarms_are_as_rare_as_stated(level: float) -> None:
+    assert false_alarms(level) > FAIR
+
+
+def wide(data: Table) -> Table:
+    arms, values = data
+    return arms, MEANS[arms] + np.sqrt(2) * (values - MEANS[arms])
+
+
+def unequal(data: Table) -> Table:
+    arms, values = data
+    factors = 0.25 * 16 ** (np.arange(ARMS) / (ARMS - 1))  # of the variance
+    return arms, MEANS[arms] + np.sqrt(factors[arms, None]) * (values - MEANS[arms])
+
+
+def slip(data: Table) -> Table:
+    arms, values = data
+    values[77, 1] = MEANS[arms[77], 1] + 12 * np.sqrt(COVARIANCE[1, 1])
+    return arms, values
+
+
+def skewed(data: Table) -> Table:
+    arms, values = data
+    z = (values - MEANS[arms]) / np.sqrt(np.diag(COVARIANCE))
+    return arms, MEANS[arms] + (np.exp(z) - np.exp(0.5)) * np.sqrt(np.diag(COVARIANCE))
+
+
+def drifting(data: Table) -> Table:
+    arms, values = data
+    return arms, values + np.linspace(0, 1.5, len(arms))[:, None] * [1.0, 0.0]
+
+
+def correlated(data: Table) -> Table:
+    arms, values = data
+    noise = values - MEANS[arms]
+    for t in range(1, len(arms)):
+        noise[t] = 0.6 * noise[t - 1] + 0.8 * noise[t]
+    return arms, MEANS[arms] + noise
+
+
+def turned(data: Table) -> Table:
+    """The variances are as given, the correlation is not."""
+    arms, values = data
+    noise = (values - MEANS[arms]) * [1.0, -1.0]
+    return arms, MEANS[arms] + noise
+
+
+def lacking(data: Table) -> Table:
+    arms, values = data
+    return arms[arms != 3], values[arms != 3]
+
+
+DEVIATIONS = [
+    (wide, "covariance"),
+    (turned, "covariance"),
+    (unequal, "unequal variances"),
+    (slip, "outliers"),
+    (skewed, "skewness"),
+    (drifting, "drift"),
+    (correlated, "autocorrelation"),
+    (lacking, "never measured"),
+]
+
+
+def hits(change: Callable[[Table], Table], kind: str, tables: int = 100) -> int:
+    rng = np.random.default_rng(11)
+    return sum(kind in kinds(change(table(rng))) for _ in range(tables))
+
+
+@pytest.mark.parametrize(("change", "kind"), DEVIATIONS)
+def test_each_deviation_is_found(change: Callable[[Table], Table], kind: str) -> None:
+    assert hits(change, kind) >= 97
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        (wide, "covariance"),
+        (slip, "outliers"),
+        (drifting, "drift"),
+        (lacking, "never measured"),
+    ],
+)
+def test_one_deviation_is_one_finding(change: Callable[[Table], Table], kind: str) -> None:
+    """What one thing has caused is not called by the names of others as well."""
+    rng = np.random.default_rng(13)
+    seen = Counter(frozenset(kinds(change(table(rng)))) for _ in range(50))
+    assert seen[frozenset({kind})] >= 45 or kind == "drift"
+    if kind == "drift":  # it widens the scatter too
+        assert sum(n for one, n in seen.items() if one <= {"drift", "covariance"}) >= 48
+
+
+def test_a_test_that_forgets_how_often_it_looked_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def hasty(residuals: Residuals) -> list[Found]:
+        (one,) = deviations.furthest(residuals)
+        return [one._replace(p_value=one.p_value / residuals.values.size)]
+
+    monkeypatch.setattr(diagnosing, "furthest", hasty)
+    assert false_alarms(LEVEL) < CAUGHT
+
+
+def test_a_test_that_forgets_the_means_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neighbours of one arm have negative correlation by the mean they share."""
+    monkeypatch.setattr(deviations, "_moments", lambda _, sizes, f: (0.0, 1.0 / (4.0 * f)))
+    assert false_alarms(0.2) < CAUGHT
+
+
+def shuffled(residuals: Residuals) -> Residuals:
+    order = np.random.default_rng(1).permutation(len(residuals.arms))
+    values, sizes = residuals.values[order], residuals.sizes[order]
+    return Residuals(residuals.arms[order], values, sizes, residuals.freedom)
+
+
+def test_a_test_that_forgets_the_order_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = deviations.autocorrelation
+    monkeypatch.setattr(diagnosing, "autocorrelation", lambda found: whole(shuffled(found)))
+    assert hits(correlated, "autocorrelation", 20) < 5
+    trends = deviations.drift
+    monkeypatch.setattr(diagnosing, "drift", lambda found: trends(shuffled(found)))
+    assert hits(drifting, "drift", 20) < 5
+
+
+def test_a_test_that_compares_with_itself_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    def circular(residuals: Residuals, _: np.ndarray) -> float | None:
+        own = residuals.values.T @ residuals.values / residuals.freedom
+        return deviations.wrong_covariance(residuals, own)
+
+    monkeypatch.setattr(diagnosing, "wrong_covariance", circular)
+    assert hits(wide, "covariance", 20) == 0
+
+
+def test_each_p_value_is_uniform() -> None:
+    """Of each test by itself: 5% of tables are below 5%."""
+    rng = np.random.default_rng(17)
+    low: Counter[str] = Counter()
+    tables = 1000
+    for _ in range(tables):
+        arms, values = table(rng, 80)
+        residuals = residuals_of(arms, values)
+        least = {
+            "covariance": deviations.wrong_covariance(residuals, COVARIANCE) or 0.0,
+            "drift": min(one.p_value for one in deviations.drift(residuals)[0]),
+            **{
+                test.__name__: min(one.p_value for one in test(residuals))
+                for test in (
+                    deviations.unequal_variances,
+                    deviations.furthest,
+                    deviations.skewness,
+                    deviations.autocorrelation,
+                )
+            },
+        }
+        low.update(name for name, p in least.items() if p < 0.05)
+    for name in ("covariance", "drift", "unequal_variances", "furthest", "skewness"):
+        assert binom.sf(low[name] - 1, tables, 0.05) > FAIR, name
+        assert low[name] > 0.03 * tables, name
+    assert binom.sf(low["autocorrelation"] - 1, tables, 0.05) > FAIR
+
+
+def test_moments_of_the_autocorrelation() -> None:
+    """Against matrices written out."""
+    arms = np.random.default_rng(1).integers(0, 4, 30)
+    residuals = residuals_of(arms, np.zeros((30, 1)))
+    P = (arms[:, None] == arms) / np.bincount(arms)[arms][:, None]
+    M = np.eye(30) - P
+    A = np.diag(np.full(29, 0.5), 1)
+    MA = M @ (A + A.T)
+    f, first, second = residuals.freedom, np.trace(MA), np.trace(MA @ MA)
+    expected = (first / f, 2 * (f * second - first**2) / (f**2 * (f + 2)))
+    assert deviations._moments(residuals.arms, residuals.sizes, f) == pytest.approx(expected)
+
+
+def test_the_variance_of_the_skewness() -> None:
+    """That of the sum of cubes is 6 (m - 1)(m - 2) / m for m results of an arm."""
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(200_000, 5))
+    cubes = ((x - x.mean(axis=1, keepdims=True)) ** 3).sum(axis=1)
+    assert cubes.var() == pytest.approx(6 * 4 * 3 / 5, rel=0.03)
+
+
+def test_where_it_is() -> None:
+    rng = np.random.default_rng(3)
+    data = slip(table(rng))
+    (one,) = found(data).findings
+    assert one.where == ("line 79",)
+    assert "line 79: cost = " in one.what
+    assert f"of arm 'arm {data[0][77]}'" in one.what
+    assert "look the value up" in one.advice
+    (two,) = found(lacking(table(rng))).findings
+    assert (two.where, two.p_value, two.chance) == (("arm 3",), None, "")
+    seen = {one.kind: one for one in found(drifting(table(rng))).findings}
+    assert seen["drift"].where == ("gain",)
+    seen = {one.kind: one for one in found(unequal(table(rng))).findings}
+    assert {"arm 0", "arm 4"} & set(seen["unequal variances"].where)
+
+
+def test_one_of_two_may_be_wrong() -> None:
+    arms, values = table(np.random.default_rng(12))
+    arms, values = arms[arms < 4], values[arms < 4]
+    pair = MEANS[4] + [[0.0, 0.0], [30.0, 0.0]]
+    data = np.append(arms, [4, 4]), np.concatenate([values, pair])
+    (one,) = found(data).findings
+    assert "standard deviations from the only other one of the arm" in one.what
+
+
+def test_many_far_results_are_no_slips() -> None:
+    rng = np.random.default_rng(4)
+    arms, values = table(rng)
+    values[::30, 0] += 60 * rng.choice([-1, 1], 7)
+    (one,) = [one for one in found((arms, values)).findings if one.kind == "outliers"]
+    assert one.what.startswith("at least 5 too far to be noise; line ")
+    assert "hardly slips" in one.advice
+
+
+def test_a_table_too_small_to_tell() -> None:
+    arms, values = table(np.random.default_rng(5), 3)
+    few = found((np.array([0, 1, 2]), values))
+    assert few.deviations == ()
+    assert few.scatter == ()
+    assert len(few.untested) == 3
+    assert "No arm has two results" in str(few)
+    assert "Not tested: the covariance (that takes 2 results more than arms" in str(few)
+    none = found((arms[:0], values[:0]))
+    assert none.results == 0
+    assert none.untested == ("everything: there are no results",)
+    same = found((np.arange(60) % 5, MEANS[np.arange(60) % 5]))
+    assert {one.kind for one in same.findings} == {"covariance"}
+    assert "all results of an arm are the same in gain, cost" in same.untested[-1]
+
+
+def test_nothing_of_the_users_units_matters() -> None:
+    rng = np.random.default_rng(6)
+    arms, values = correlated(table(rng))
+    scale = np.array([1e6, -1e-6])
+    other = Problem(
+        objectives=["gain", "cost"],
+        covariance=COVARIANCE * np.outer(scale, scale),
+        arms=PROBLEM.arms,
+    )
+    one = found((arms, values))
+    two = found((arms, values * scale + 5.0), problem=other)
+    assert [f.kind for f in one.findings] == [f.kind for f in two.findings]
+    for a, b in zip(one.deviations, two.deviations, strict=True):
+        assert a.p_value == pytest.approx(b.p_value, rel=1e-4)
+
+
+def test_the_linear_model_is_in_it() -> None:
+    problem = Problem(objectives={"x": "min"}, covariance=[1.0], features=[[0.0], [1.0], [2.0]])
+    arms = np.arange(60) % 3
+    values = np.array([0.0, 9.0, 0.0])[arms] + np.random.default_rng(1).normal(size=60)
+    diagnosis = found((arms, values[:, None]), problem=problem)
+    (one,) = diagnosis.findings
+    assert one.kind == "linear model"
+    session = Session(problem, rng=1)
+    for a, x in zip(arms, values, strict=True):
+        session.tell(problem.arms[a], [x])
+    fit = fit_of(problem, session.engine)
+    assert fit is not None
+    assert diagnosis.fit is not None
+    assert diagnosis.fit.p_value == pytest.approx(fit.p_value)
+    assert [d.arm for d in diagnosis.fit.deviations] == [d.arm for d in fit.deviations]
+
+
+def test_the_covariance_of_a_table() -> None:
+    arms, values = table(np.random.default_rng(8), 20_000)
+    covariance, freedom = pooled_covariance(arms, values)
+    assert freedom == 20_000 - ARMS
+    assert covariance == pytest.approx(COVARIANCE, abs=0.03)
+
+
+def test_looks_at_a_growing_study() -> None:
+    """Looked at after every 20 results, studies of 300 as assumed are rarely flagged at all."""
+    rng = np.random.default_rng(9)
+    flagged = 0
+    for _ in range(50):
+        arms, values = table(rng, 300)
+        flagged += any(found((arms[:n], values[:n]), LOOKS).summary for n in range(20, 301, 20))
+    assert flagged <= 3
+
+
+def test_from_python() -> None:
+    rng = np.random.default_rng(10)
+    arms, values = wide(table(rng))
+    frame = pd.DataFrame(values, columns=["gain", "cost"])
+    frame["arm"] = [PROBLEM.arms[a] for a in arms]
+    diagnosis = check_results(PROBLEM, frame)
+    assert [one.kind for one in diagnosis.findings] == ["covariance"]
+    assert (
+        diagnosis == found((arms, values))
+        or diagnosis.findings == found((arms, values)).findings
+    )
+    assert check_results(PROBLEM, frame, level=1e-300).findings == ()
+    with pytest.raises(InputError, match="no column 'cost'"):
+        check_results(PROBLEM, frame.drop(columns="cost"))

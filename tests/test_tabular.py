@@ -1,0 +1,232 @@
+"""Tables as people keep them: every dialect gives the same cells, and doubt is refused."""
+
+from __future__ import annotations
+
+import io
+import sys
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from psips.errors import InputError
+from psips.problem_file import read_problem_file
+from psips.tabular import read_grid
+
+CELLS = [["A", "1.5", "-2e-3"], ["B, late", "0.25", "3"]]
+
+
+def read(folder: Path, data: str | bytes, name: str = "r.csv", **options: Any) -> Any:
+    path = folder / name
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return read_grid(path, **options)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'arm,x,y\nA,1.5,-2e-3\n"B, late",0.25,3\n',
+        "arm;x;y\nA;1.5;-2e-3\nB, late;0.25;3\n",
+        "arm;x;y\r\nA;1,5;-2e-3\r\nB, late;0,25;3\r\n",
+        "arm\tx\ty\nA\t1,5\t-2e-3\nB, late\t0,25\t3\n",
+        "\ufeff arm ; x;y \nA ; 1,5;-2e-3\n B, late;0,25;3\n",
+        '"arm";"x";"y"\n"A";"1,5";"-2e-3"\n"B, late";"0,25";"3"\n',
+        "\n;;\narm;x;y\n\nA;1,5;-2e-3\n;;\nB, late;0,25;3",
+        "arm;x;y;;\nA;1,5;-2e-3;;\nB, late;0,25;3;;\n",
+        "arm;x;y;;\nA;1,5;-2e-3\nB, late;0,25;3\n",
+        "sep=;\narm;x;y\nA;1,5;-2e-3\nB, late;0,25;3\n",
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_every_dialect_says_the_same(tmp_path: Path, text: str, encoding: str) -> None:
+    if encoding == "utf-16" and text.startswith("\ufeff"):
+        text = text[1:]
+    grid = read(tmp_path, text.encode(encoding)).with_points(["x", "y"])
+    assert grid.header == ["arm", "x", "y"]
+    assert [cells for _, cells in grid.lines] == CELLS
+
+
+def test_lines_have_the_numbers_an_editor_shows(tmp_path: Path) -> None:
+    grid = read(tmp_path, 'sep=;\n\narm;note\nA;"two\nlines"\n\nB;one\n')
+    assert [number for number, _ in grid.lines] == [5, 7]
+    assert grid.place(7) == "r.csv line 7"
+
+
+def test_the_separator_is_that_of_all_lines(tmp_path: Path) -> None:
+    comma = read(tmp_path, "arm,yield;dry,cost\nA,1,2\n")
+    assert (comma.separator, comma.header[1]) == (",", "yield;dry")
+    semicolon = read(tmp_path, "arm;yield, dry;cost\nA;1,5;2\nB;1,5;2,5\n")
+    assert (semicolon.separator, semicolon.header[1]) == (";", "yield, dry")
+    quoted = read(tmp_path, '"arm; name",x\nA,1\n')
+    assert (quoted.separator, quoted.header) == (",", ["arm; name", "x"])
+    assert read(tmp_path, "arm\nA\nB\n").header == ["arm"]
+
+
+def test_commas_of_other_columns_stay(tmp_path: Path) -> None:
+    text = "arm;x;version\nA;1,5;2.5\nB;1,25;2,5\n"
+    grid = read(tmp_path, text)
+    assert [c for _, c in grid.with_points(["x"]).lines] == [
+        ["A", "1.5", "2.5"],
+        ["B", "1.25", "2,5"],
+    ]
+    assert grid.dialect(["x"]) == "cells separated by semicolons, decimal commas"
+    assert grid.dialect(["arm"]) == "cells separated by semicolons"
+    with pytest.raises(
+        InputError, match=r"decimal commas \(line 2: '1,5'\) and decimal points"
+    ):
+        grid.with_points(["x", "version"])
+
+
+def test_a_comma_before_three_digits(tmp_path: Path) -> None:
+    """With semicolons it is decimal; with tabs another number has to tell."""
+    semicolons = read(tmp_path, "arm;x\nA;1,234\n").with_points(["x"])
+    assert semicolons.lines == [(2, ["A", "1.234"])]
+    with pytest.raises(InputError, match="line 2: '1,234' may have a decimal comma or a comma"):
+        read(tmp_path, "arm\tx\nA\t1,234\nB\t12,500\n").with_points(["x"])
+    told = read(tmp_path, "arm\tx\nA\t1,234\nB\t0,5\n").with_points(["x"])
+    assert told.lines == [(2, ["A", "1.234"]), (3, ["B", "0.5"])]
+    commas = read(tmp_path, 'arm,x\nA,"1,234"\n').with_points(["x"])
+    assert commas.lines == [(2, ["A", "1,234"])]  # and is refused as a number
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=8))
+def test_numbers_survive_every_dialect(
+    tmp_path_factory: pytest.TempPathFactory, numbers: list[float]
+) -> None:
+    folder = tmp_path_factory.mktemp("n")
+    for separator, mark in ((",", "."), (";", "."), (";", ","), ("\t", ".")):
+        rows = [f"A{separator}{repr(x).replace('.', mark)}" for x in numbers]
+        text = "\n".join([f"arm{separator}x", *rows])
+        grid = read(folder, text).with_points(["x"])
+        assert [float(cells[1]) for _, cells in grid.lines] == numbers
+
+
+BAD = [
+    (b"", "r.csv is empty: it needs a header line"),
+    (b"\n\n;;\n", "r.csv is empty"),
+    (
+        b"arm;x,y\nA;1,2\n",
+        "semicolons and commas in its header, and the lines below do not tell",
+    ),
+    (
+        b"arm;x,y\nA;1;2\n",
+        "semicolons and commas in its header, and the lines below do not tell",
+    ),
+    (b'arm,x\n"A,1\n', "r.csv is not a CSV file: "),
+    (b"arm,x\nM\xfcller,1\n", "is not in UTF-8: byte 8 cannot be read; save it as 'CSV UTF-8'"),
+    (b"\xff\xfea", "is not in UTF-16, as its first bytes say"),
+    (b"arm,x\nA\0,1\n", "r.csv is no table: it has NUL characters"),
+    (b"PK\x03\x04 no book", "r.csv cannot be read as an Excel file"),
+    (b"PAR1 nothing PAR1", "r.csv cannot be read as a Parquet file"),
+    (bytes.fromhex("d0cf11e0a1b11ae1") + b"old", "r.csv is a file of old Excel"),
+]
+
+
+@pytest.mark.parametrize(("data", "sentence"), BAD)
+def test_what_is_no_table(tmp_path: Path, data: bytes, sentence: str) -> None:
+    if b"PAR1" in data:
+        pytest.importorskip("pyarrow")
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, data)
+    assert sentence in str(caught.value)
+
+
+def book(*sheets: tuple[str, list[list[Any]]]) -> bytes:
+    """An Excel file."""
+    openpyxl = pytest.importorskip("openpyxl")
+    made = openpyxl.Workbook()
+    made.remove(made.active)
+    for title, rows in sheets:
+        sheet = made.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+    data = io.BytesIO()
+    made.save(data)
+    return data.getvalue()
+
+
+ROWS = [
+    ["arm ", "x", "when"],
+    ["A", 1.5, date(2026, 3, 2)],
+    [],
+    [7, 2, datetime(2026, 3, 2, 14)],
+]
+
+
+def test_an_excel_sheet(tmp_path: Path) -> None:
+    grid = read(tmp_path, book(("May", ROWS), ("empty", [])), "r.xlsx")
+    assert grid.header == ["arm", "x", "when"]
+    assert grid.lines == [
+        (2, ["A", "1.5", "2026-03-02"]),
+        (4, ["7", "2", "2026-03-02 14:00:00"]),
+    ]
+    assert grid.place(4) == "r.xlsx row 4"
+
+
+def test_one_of_several_sheets(tmp_path: Path) -> None:
+    data = book(("May", ROWS), ("June", [["arm"], ["B"]]))
+    with pytest.raises(
+        InputError, match="has the sheets 'May', 'June': say which with --sheet"
+    ):
+        read(tmp_path, data)
+    with pytest.raises(InputError, match=r"unknown sheet of r.csv 'june': did you mean 'June'"):
+        read(tmp_path, data, sheet="june")
+    assert read(tmp_path, data, sheet="June").lines == [(2, ["B"])]
+    with pytest.raises(InputError, match=r"r.csv is no Excel file, so it has no sheet"):
+        read(tmp_path, "arm\nA\n", sheet="June")
+    with pytest.raises(InputError, match=r"r.csv is empty"):
+        read(tmp_path, book(("only", [])))
+
+
+def test_a_formula_without_its_value(tmp_path: Path) -> None:
+    """A cell that Excel has not worked out must not pass for an empty one."""
+    with pytest.raises(
+        InputError, match="cell B2 has a formula whose value is not in the file"
+    ):
+        read(tmp_path, book(("May", [["arm", "x"], ["A", "=1+1"]])))
+
+
+def test_a_parquet_file(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    import pandas as pd
+
+    frame = pd.DataFrame(
+        {"arm": ["A", "B"], " x": [1.5, None], "n": [1, 2], "ok": [True, False]}
+    )
+    frame.to_parquet(tmp_path / "r.parquet")
+    grid = read_grid(tmp_path / "r.parquet")
+    assert grid.header == ["arm", "x", "n", "ok"]
+    assert grid.lines == [(1, ["A", "1.5", "1", "TRUE"]), (2, ["B", "", "2", "FALSE"])]
+    assert grid.place(2) == "r.parquet row 2"
+
+
+@pytest.mark.parametrize(
+    ("package", "data", "extra"),
+    [("openpyxl", b"PK\x03\x04", "psips[excel]"), ("pyarrow", b"PAR1", "psips[parquet]")],
+)
+def test_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str, data: bytes, extra: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, data)
+    assert extra in str(caught.value)
+
+
+def test_tables_beside_a_problem_file(tmp_path: Path) -> None:
+    (tmp_path / "arms.csv").write_text("arm;u;v\na;0,5;0\nb;0;1,25\nc;1;1\n")
+    (tmp_path / "r.xlsx").write_bytes(book(("s", [["arm", "x"], ["a", 1], ["b", 2.5]])))
+    (tmp_path / "p.toml").write_text(
+        'arms = "arms.csv"\nresults = "r.xlsx"\nobjectives = ["x"]\ncovariance = [1.0]\n'
+    )
+    file = read_problem_file(tmp_path / "p.toml")
+    assert file.problem.features is not None
+    assert file.problem.features[:, :2].tolist() == [[0.5, 0.0], [0.0, 1.25], [1.0, 1.0]]
+    assert file.results is not None
+    assert file.results.values.tolist() == [[1.0], [2.5]]
+    (tmp_path / "r.xlsx").write_bytes(book(("s", [["arm", "x"], ["a", 1], ["B", 2.5]])))
+    with pytest.raises(InputError, match=r"r.xlsx row 3: unknown arm 'B': did you mean 'b'"):
+        read_problem_file(tmp_path / "p.toml")
