@@ -1,0 +1,1 @@
+"""Pages and a JSON interface for studies; needs the extra ``psips[web]``."""

@@ -1,0 +1,318 @@
+"""The JSON interface under ``/api/v1``: what the command line does, over HTTP."""
+
+from __future__ import annotations
+
+from concurrent.futures import wait
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query, Request
+from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt
+
+from psips.addresses import name_of, slug
+from psips.store import DamagedError, StoreError
+from psips.study import Receipt, Study
+from psips.study.ledger import Ticket
+from psips.web.desks import Desk, Desks
+from psips.web.people import OWNER, RECORDER, Person, Porter, require
+from psips.web.problems import NOT_FOUND, STOPPED, RefusedError
+
+router = APIRouter(prefix="/api/v1")
+
+PATIENCE = 0.7  # seconds that a list waits for studies that are being read
+MOST_ROWS = 10_000  # results, tickets or events in one request
+Number = StrictFloat | StrictInt
+Values = Annotated[  # checked with the study at hand, which says more than a type can
+    Any,
+    Field(
+        description="By objective, in their order, or one number.",
+        json_schema_extra={
+            "anyOf": [
+                {"type": "object", "additionalProperties": {"type": "number"}},
+                {"type": "array", "items": {"type": "number"}},
+                {"type": "number"},
+            ]
+        },
+    ),
+]
+
+
+class _Order(BaseModel):
+    """What all requests that record have: a key, which makes repeating them safe."""
+
+    model_config = ConfigDict(extra="forbid")
+    key: str | None = Field(None, description="Repeated with the same key, it is done once.")
+
+
+class Ask(_Order):
+    """How many measurements to ask for."""
+
+    n: StrictInt = Field(1, ge=1, le=MOST_ROWS)
+    expires: Number | None = Field(None, description="Seconds after which tickets expire.")
+    anyway: bool = Field(False, description="Give out tickets of a stopped study too.")
+
+
+class Tell(_Order):
+    """One result."""
+
+    ticket: str | None = None
+    arm: str | None = Field(None, description="For want of a ticket.")
+    values: Values
+    strict: bool = Field(False, description="Refuse values that are far from the others.")
+
+
+class TellMany(_Order):
+    """Results that are recorded together, or not at all."""
+
+    rows: list[dict[str, Any]] = Field(
+        description="Each with a ticket or an arm, and a value for each objective.",
+        max_length=MOST_ROWS,
+    )
+    strict: bool = False
+
+
+class Withdraw(_Order):
+    """Which result, by ticket or number, and why."""
+
+    ticket: str | None = None
+    result: StrictInt | None = None
+    reason: str = ""
+
+
+class Correct(Withdraw):
+    """Which result, the values that change, and why."""
+
+    values: Values
+
+
+class Confirm(_Order):
+    """A result that is held, or an event that waits for another person."""
+
+    result: StrictInt | None = None
+    event: StrictInt | None = None
+    reason: str = ""
+
+
+class Cancel(_Order):
+    """Tickets that will have no result."""
+
+    tickets: list[str] = Field(min_length=1, max_length=MOST_ROWS)
+    reason: str = ""
+
+
+class Close(_Order):
+    """Why the study ends."""
+
+    reason: str = ""
+
+
+def caller(request: Request) -> Person:
+    """Return who calls."""
+    porter: Porter = request.app.state.porter
+    return porter.by_token(request)
+
+
+def desk_of(
+    request: Request,
+    study: Annotated[str, Path(description="The study; see `path` in the list of studies.")],
+) -> Desk:
+    """Return the desk of the study in the path."""
+    return find_desk(request.app.state.desks, study)
+
+
+def find_desk(desks: Desks, path: str, wait: float | None = None) -> Desk:
+    """Return the desk of the study that a path names."""
+    name = name_of(path)
+    if name is None or name not in desks.names():
+        raise RefusedError(NOT_FOUND, "there is no study of this name on this server")
+    return desks.get(name, wait)
+
+
+Caller = Annotated[Person, Depends(caller)]
+At = Annotated[Desk, Depends(desk_of)]
+After = Annotated[int, Query(ge=0, le=2**31, description="Only those with a larger number.")]
+Limit = Annotated[int, Query(ge=1, le=MOST_ROWS)]
+
+
+@router.get("/studies", summary="List the studies")
+def list_studies(request: Request, _: Caller) -> dict[str, Any]:
+    """Return name, path, state, results and progress of each study."""
+    return {"studies": overview(request.app.state.desks)}
+
+
+def overview(desks: Desks) -> list[dict[str, Any]]:
+    """Return what a list of studies shows; a damaged one must not hide the others."""
+    rows: list[dict[str, Any]] = []
+    begins = {name: desks.begin(name) for name in desks.names()}
+    wait(begins.values(), PATIENCE)
+    for name, begun in begins.items():
+        row: dict[str, Any] = {"study": name, "path": slug(name)}
+        if not begun.done():
+            rows.append({**row, "state": "being read"})
+            continue
+        try:
+            look = begun.result().look()
+        except StoreError:
+            raise
+        except (DamagedError, ValueError, KeyError, TypeError, IndexError):
+            rows.append({**row, "state": "damaged"})
+            continue
+        known = look.status
+        rows.append(
+            {
+                **row,
+                "state": look.state,
+                "stopped": known.stopped,
+                "results": known.results,
+                "progress": look.progress,
+                "candidate_set": list(known.candidate_set),
+                "events": look.event,
+            }
+        )
+    return rows
+
+
+@router.get("/studies/{study}", summary="What is known")
+def status(at: At, _: Caller) -> dict[str, Any]:
+    """Return what `psips study status --json` prints, the design's names and the promise."""
+    look = at.look()
+    problem = look.problem
+    return {
+        **look.data,
+        "promise": look.short_promise,
+        "objectives": dict(zip(problem.objectives, problem.directions, strict=True)),
+        "remaining": look.remaining,
+    }
+
+
+@router.get("/studies/{study}/changes", summary="The number of the last event")
+def changes(at: At, _: Caller) -> dict[str, int]:
+    """Return the number of the last event: when it grows, there is something new."""
+    return {"event": at.last()}
+
+
+@router.get("/studies/{study}/results", summary="The results")
+def results(at: At, _: Caller, after: After = 0, limit: Limit = 1000) -> dict[str, Any]:
+    """Return results by number, the withdrawn and the held ones included."""
+    with at.study() as opened:
+        ledger, objectives = opened.state.ledger, opened.problem.objectives
+        chosen = ledger.results[after : after + limit]
+        rows = [result.to_dict(objectives) for result in chosen]
+        return {"results": rows, "told": len(ledger.results)}
+
+
+@router.get("/studies/{study}/log", summary="The log of events")
+def log(at: At, _: Caller, after: After = 0, limit: Limit = 1000) -> dict[str, Any]:
+    """Return events with who recorded them, and their hashes."""
+    with at.study() as opened:
+        events = opened.store.read(opened.name, after, after + limit)
+        return {"events": [event.to_dict() for event in events]}
+
+
+@router.post("/studies/{study}/ask", summary="Ask what to measure next")
+def ask(at: At, who: Caller, order: Ask) -> dict[str, Any]:
+    """Give out tickets; 409 and none of them once the study has stopped, unless `anyway`."""
+    require(who, RECORDER)
+    with at.study(who.name) as opened:
+        tickets = ask_for(opened, order)
+        return {"tickets": [t.to_dict() for t in tickets], "stopped": opened.stopped}
+
+
+def ask_for(opened: Study, order: Ask) -> list[Ticket]:
+    """Give out tickets as the command line does."""
+    known = order.key is not None and order.key in opened.state.keys
+    if opened.stopped and not (order.anyway or known or opened.closed):
+        raise RefusedError(
+            STOPPED,
+            "the study has stopped: nothing more needs to be measured, and tickets are given "
+            "out only if you ask for them anyway",
+            exit_code=3,
+        )
+    return opened.ask(order.n, expires=order.expires, key=order.key)
+
+
+@router.post("/studies/{study}/tell", summary="Tell one result")
+def tell(at: At, who: Caller, order: Tell) -> dict[str, Any]:
+    """Record one result, by its ticket or by its arm."""
+    require(who, RECORDER)
+    with at.study(who.name) as opened:
+        receipt = opened.tell(
+            order.values,
+            ticket=order.ticket,
+            arm=order.arm,
+            strict=order.strict,
+            key=order.key,
+        )
+        return receipt_data(receipt)
+
+
+@router.post("/studies/{study}/tell-many", summary="Tell several results")
+def tell_many(at: At, who: Caller, order: TellMany) -> dict[str, Any]:
+    """Record results as one event: all of them, or none if one is wrong."""
+    require(who, RECORDER)
+    with at.study(who.name) as opened:
+        return receipt_data(opened.tell_many(order.rows, strict=order.strict, key=order.key))
+
+
+@router.post("/studies/{study}/correct", summary="Correct a result")
+def correct(at: At, who: Caller, order: Correct) -> dict[str, Any]:
+    """Replace values of a result, those that change; the old ones stay in the log."""
+    require(who, RECORDER)
+    with at.study(who.name) as opened:
+        which = {"ticket": order.ticket, "result": order.result}
+        return receipt_data(
+            opened.correct(order.values, **which, reason=order.reason, key=order.key)  # type: ignore[arg-type]
+        )
+
+
+@router.post("/studies/{study}/withdraw", summary="Withdraw a result")
+def withdraw(at: At, who: Caller, order: Withdraw) -> dict[str, Any]:
+    """Take a result out of the count for good; it stays in the log."""
+    require(who, RECORDER)
+    with at.study(who.name) as opened:
+        which = {"ticket": order.ticket, "result": order.result}
+        return receipt_data(
+            opened.withdraw(**which, reason=order.reason, key=order.key)  # type: ignore[arg-type]
+        )
+
+
+@router.post("/studies/{study}/confirm", summary="Confirm what waits")
+def confirm(at: At, who: Caller, order: Confirm) -> dict[str, Any]:
+    """Confirm a result that is held, or a change that another person has recorded."""
+    require(who, RECORDER)
+    with at.study(who.name) as opened:
+        return receipt_data(
+            opened.confirm(
+                result=order.result, event=order.event, reason=order.reason, key=order.key
+            )
+        )
+
+
+@router.post("/studies/{study}/cancel", summary="Take back tickets")
+def cancel(at: At, who: Caller, order: Cancel) -> dict[str, Any]:
+    """Take back tickets: they no longer count as pending."""
+    require(who, RECORDER)
+    with at.study(who.name) as opened:
+        opened.cancel(*order.tickets, reason=order.reason, key=order.key)
+    return {"cancelled": order.tickets}
+
+
+@router.post("/studies/{study}/close", summary="Close the study")
+def close(at: At, who: Caller, order: Close) -> dict[str, Any]:
+    """End the study: nothing can be recorded after it. For owners."""
+    require(who, OWNER)
+    with at.study(who.name) as opened:
+        opened.close(order.reason, key=order.key)
+    return {"closed": True}
+
+
+def receipt_data(receipt: Receipt) -> dict[str, Any]:
+    """Return what became of results as plain data."""
+    return {
+        "recorded": len(receipt.results),
+        "known": receipt.known,
+        "results": list(receipt.results),
+        "stopped": receipt.stopped,
+        "warnings": list(receipt.warnings),
+        "held": list(receipt.held),
+        "waits": receipt.waits,
+    }

@@ -1,0 +1,130 @@
+"""The application: routes, errors as sentences, and what is begun and ended with it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+
+from psips import __version__
+from psips.errors import InputError
+from psips.store.database import DatabaseStore
+from psips.store.tokens import Tokens
+from psips.web import api, forms, pages, uploads
+from psips.web.desks import Desks
+from psips.web.guard import Guard
+from psips.web.people import Porter
+from psips.web.problems import BAD_INPUT, MALFORMED, NOT_FOUND, code_of, problem_data
+
+THREADS = 64  # requests that are worked on at once; others wait
+HERE = Path(__file__).parent
+LOG = logging.getLogger("psips.web")
+
+
+def make_app(store: DatabaseStore) -> Guard:
+    """Return the application that serves a store."""
+    tokens = Tokens(store)
+    desks = Desks(store)
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
+        await asyncio.to_thread(desks.warm)
+        yield
+        desks.close()
+
+    app = FastAPI(
+        title="psips",
+        version=__version__,
+        description="Studies over HTTP: ask what to measure, tell results, be told the stop.",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/v1/openapi.json",
+        lifespan=life,
+    )
+    app.state.desks, app.state.porter = desks, Porter(tokens)
+    app.include_router(api.router)
+    app.include_router(forms.router)
+    app.include_router(uploads.router)
+    app.include_router(pages.router)
+    app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
+    app.add_exception_handler(InputError, _bad_input)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _broken)
+
+    @app.get("/healthz", include_in_schema=False)
+    def healthz() -> Response:
+        """Say whether the store can be read."""
+        store.studies()
+        return JSONResponse({"ok": True})
+
+    return Guard(app, tokens.needed)  # around all of it, failures included
+
+
+def answer(request: Request, data: dict[str, Any]) -> Response:
+    """Answer with what is wrong: data for programs, a page for people."""
+    if request.url.path.startswith(("/api/", "/healthz")) or request.url.path.endswith(
+        "/changes"
+    ):
+        headers = {"www-authenticate": "Bearer"} if data["status"] == 401 else None
+        return JSONResponse(
+            data, data["status"], headers, media_type="application/problem+json"
+        )
+    return pages.error_page(request, data)
+
+
+async def _bad_input(request: Request, error: Exception) -> Response:
+    assert isinstance(error, InputError)
+    if code_of(error) >= 500:
+        LOG.error("%s", str(error)[:1000])
+    return answer(request, problem_data(error))
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    """Say what is wrong with a request before anything was looked up."""
+    assert isinstance(error, RequestValidationError)
+    problems: list[dict[str, Any]] = []
+    code = BAD_INPUT
+    for one in error.errors()[:100]:
+        place = ".".join(str(part) for part in one["loc"] if part != "body")
+        if one["type"] == "json_invalid":
+            code, place = MALFORMED, ""
+        message = f"{place}: {one['msg']}" if place else str(one["msg"])
+        problems.append({"message": message[:300], "line": None, "field": place[:100] or None})
+    detail = problems[0]["message"] if problems else "the request cannot be read"
+    data = {"status": code, "exit_code": 2, "detail": detail, "problems": problems}
+    return answer(request, data)
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    sentences = {
+        NOT_FOUND: "there is nothing at this address",
+        405: "this address does not take requests of this kind",
+        MALFORMED: "the request cannot be read",
+    }
+    detail = sentences.get(error.status_code, str(error.detail))
+    problems = [{"message": detail, "line": None, "field": None}]
+    data = {"status": error.status_code, "exit_code": 2, "detail": detail}
+    return answer(request, {**data, "problems": problems})
+
+
+async def _broken(request: Request, error: Exception) -> Response:
+    """Hide what is nobody's fault but ours from the client, and log it."""
+    LOG.error("a request failed", exc_info=error)
+    detail = "the server has failed at this, and its log says why: look at the study's log "
+    detail += "before you repeat it"
+    problems = [{"message": detail, "line": None, "field": None}]
+    data = {"status": 500, "exit_code": 1, "detail": detail, "problems": problems}
+    return answer(request, data)

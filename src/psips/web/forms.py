@@ -1,0 +1,297 @@
+"""Forms that people send: sign-in, asking, telling, changes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import RedirectResponse, Response
+from starlette.datastructures import UploadFile
+
+from psips.errors import InputError, quote
+from psips.quantities import parse_number
+from psips.study import Study
+from psips.study.people import read_key
+from psips.study.rows import Row
+from psips.web.api import Ask, ask_for, find_desk
+from psips.web.desks import Desk
+from psips.web.guard import LARGEST_BODY
+from psips.web.pages import clear_cookie, render, set_cookie, show, show_result, visitor
+from psips.web.people import (
+    COOKIE,
+    OWNER,
+    RECORDER,
+    VISIT,
+    Person,
+    Porter,
+    check_form,
+    new_visit,
+    require,
+)
+from psips.web.problems import (
+    BAD_INPUT,
+    FORBIDDEN,
+    MALFORMED,
+    RefusedError,
+    code_of,
+    problem_data,
+)
+
+router = APIRouter(include_in_schema=False)
+
+TO = re.compile(r"/studies/[A-Za-z0-9_~-]+")
+
+
+@dataclass(frozen=True)
+class Posted:
+    """What came with a form; by its key it is recorded once, however often it is sent."""
+
+    key: str
+    fields: dict[str, str]
+    file: tuple[str, bytes] | None
+
+    def __getitem__(self, name: str) -> str:
+        """Return a field; nothing typed is an empty text."""
+        return self.fields.get(name, "")
+
+
+async def posted(request: Request) -> Posted:
+    """Read a form, and see that a page of ours made it."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in ("application/x-www-form-urlencoded", "multipart/form-data"):
+        raise RefusedError(MALFORMED, "this is not a form")
+    async with request.form(max_files=1, max_fields=200, max_part_size=LARGEST_BODY) as form:
+        fields = {k: v for k, v in form.multi_items() if isinstance(v, str)}
+        files = [v for _, v in form.multi_items() if isinstance(v, UploadFile)]
+        file = (files[0].filename or "", await files[0].read()) if files else None
+    await run_in_threadpool(check_form, request, fields.get("form_token", ""))
+    return Posted(read_key(fields.get("key") or None), fields, file)
+
+
+def recorder(person: Annotated[Person, Depends(visitor)]) -> Person:
+    """Return who records."""
+    return require(person, RECORDER)
+
+
+def desk_at(request: Request, study: str) -> Desk:
+    """Return the desk of the study in the path."""
+    return find_desk(request.app.state.desks, study)
+
+
+Sent = Annotated[Posted, Depends(posted)]
+Recorder = Annotated[Person, Depends(recorder)]
+At = Annotated[Desk, Depends(desk_at)]
+
+
+@router.get("/sign-in")
+def sign_in_page(request: Request, to: str = "") -> Response:
+    """Ask for a token."""
+    porter: Porter = request.app.state.porter
+    if porter.by_cookie(request) is not None:
+        return RedirectResponse("/", 303)
+    return render(request, "sign_in.html", to=to[:500], error="")
+
+
+@router.post("/sign-in")
+def sign_in(request: Request, sent: Sent) -> Response:
+    """Let somebody in who has a token."""
+    porter: Porter = request.app.state.porter
+    try:
+        secret = porter.sign_in(request, sent["token"][:200])
+    except RefusedError as error:
+        page = {"to": sent["to"][:500], "error": str(error)}
+        return render(request, "sign_in.html", error.code, **page)
+    to = sent["to"] if TO.fullmatch(sent["to"]) else "/"
+    response = RedirectResponse(to, 303)
+    set_cookie(request, response, COOKIE, secret)
+    set_cookie(request, response, VISIT, new_visit())
+    return response
+
+
+@router.post("/sign-out")
+def sign_out(request: Request, _: Sent) -> Response:
+    """End a visit."""
+    porter: Porter = request.app.state.porter
+    secret = request.cookies.get(COOKIE)
+    if secret and porter.tokens.needed():
+        porter.tokens.sign_out(secret)
+    response = RedirectResponse("/", 303)
+    clear_cookie(request, response)
+    return response
+
+
+def done(study: str, opened: Study, sent: Posted, before: int) -> Response:
+    """Lead back to the page of the study, which says what was recorded; 0 is nothing new."""
+    found = opened.state.keys.get(sent.key)
+    seq = found.seq if found is not None and found.seq > before else 0
+    return RedirectResponse(f"/studies/{study}?done={seq}", 303)
+
+
+@router.post("/studies/{study}/ask")
+def ask(request: Request, study: str, at: At, who: Recorder, sent: Sent) -> Response:
+    """Give out tickets."""
+    errors: dict[str, str] = {}
+    n = _read(errors, "n", lambda: _whole("the number of measurements", sent["n"] or "1"))
+    days = _read(
+        errors,
+        "expires",
+        lambda: (
+            parse_number("the number of days", sent["expires"]) if sent["expires"] else None
+        ),
+    )
+    if not errors:
+        try:
+            with at.study(who.name) as opened:
+                before = opened.state.seq
+                wait = None if days is None else 86400.0 * days
+                order = Ask.model_construct(
+                    n=n, expires=wait, anyway=bool(sent["anyway"]), key=sent.key
+                )
+                ask_for(opened, order)
+                return done(study, opened, sent, before)
+        except InputError as error:
+            if code_of(error) >= 500:
+                raise
+            errors["expires" if "expire" in str(error) else "n"] = str(error)
+    return show(request, at, who, BAD_INPUT, given=sent.fields, errors=errors, form="ask")
+
+
+@router.post("/studies/{study}/tell")
+def tell(request: Request, study: str, at: At, who: Recorder, sent: Sent) -> Response:
+    """Record a result; each thing that is wrong with it is said beside its field."""
+    with at.study(who.name) as opened:
+        objectives = opened.problem.objectives
+        cells = {o: sent[f"value-{c}"].strip() for c, o in enumerate(objectives)}
+        row = Row("", {**cells, "ticket": sent["ticket"].strip(), "arm": sent["arm"]})
+        before = opened.state.seq
+        try:
+            opened.tell_many([row], strict=not sent["anyway"], key=sent.key)
+            return done(study, opened, sent, before)
+        except InputError as error:
+            if code_of(error) >= 500:
+                raise
+            errors = _by_field(error, objectives)
+    return show(request, at, who, BAD_INPUT, given=sent.fields, errors=errors, form="tell")
+
+
+def _by_field(error: InputError, objectives: tuple[str, ...]) -> dict[str, str]:
+    """Sort what is wrong by the field of the form it is about."""
+    errors: dict[str, str] = {}
+    for one in problem_data(error, objectives)["problems"]:
+        field = "ticket"
+        if one["field"] is not None:
+            field = f"value-{objectives.index(one['field'])}"
+        elif "standard deviations from" in one["message"]:
+            place = next(
+                (c for c, o in enumerate(objectives) if one["message"].startswith(o)), 0
+            )
+            field = f"value-{place}"
+            errors["far"] = "yes"
+        errors[field] = (
+            f"{errors[field]}; {one['message']}" if field in errors else one["message"]
+        )
+    return errors
+
+
+@router.post("/studies/{study}/results/{number}/{change}")
+def change_result(
+    request: Request,
+    study: str,
+    number: int,
+    change: str,
+    at: At,
+    who: Recorder,
+    sent: Sent,
+) -> Response:
+    """Correct, withdraw or confirm a result, with a reason."""
+    errors: dict[str, str] = {}
+    with at.study(who.name) as opened:
+        objectives = opened.problem.objectives
+        before = opened.state.seq
+        values = {
+            o: _read(
+                errors,
+                f"value-{c}",
+                lambda o=o, c=c: parse_number(  # type: ignore[misc]
+                    f"the value of {quote(o)}", sent[f"value-{c}"].strip()
+                ),
+            )
+            for c, o in enumerate(objectives)
+            if change == "correct"
+        }
+        order: dict[str, Any] = {
+            "result": number,
+            "reason": sent["reason"].strip(),
+            "key": sent.key,
+        }
+        if not errors:
+            try:
+                if change == "correct":
+                    opened.correct(values, **order)
+                elif change == "withdraw":
+                    opened.withdraw(**order)
+                elif change == "confirm":
+                    opened.confirm(**order)
+                else:
+                    raise RefusedError(MALFORMED, "a result is corrected, withdrawn, confirmed")
+                return done(study, opened, sent, before)
+            except RefusedError:
+                raise
+            except InputError as error:
+                if code_of(error) >= 500:
+                    raise
+                errors = {"reason": str(error).replace(": add --reason", ": write one")}
+    return show_result(
+        request, at, who, number, BAD_INPUT, given=sent.fields, errors=errors, form=change
+    )
+
+
+@router.post("/studies/{study}/events/{number}/confirm")
+def confirm_event(study: str, number: int, at: At, who: Recorder, sent: Sent) -> Response:
+    """Confirm a change that another person has recorded."""
+    with at.study(who.name) as opened:
+        before = opened.state.seq
+        opened.confirm(event=number, reason=sent["reason"].strip(), key=sent.key)
+        return done(study, opened, sent, before)
+
+
+@router.post("/studies/{study}/cancel")
+def cancel(study: str, at: At, who: Recorder, sent: Sent) -> Response:
+    """Take back a ticket."""
+    with at.study(who.name) as opened:
+        before = opened.state.seq
+        opened.cancel(sent["ticket"], reason=sent["reason"].strip(), key=sent.key)
+        return done(study, opened, sent, before)
+
+
+@router.post("/studies/{study}/close")
+def close(study: str, at: At, who: Recorder, sent: Sent) -> Response:
+    """End a study."""
+    require(who, OWNER)
+    if sent["name"] != at.name:
+        raise RefusedError(
+            FORBIDDEN, "the study was not closed: type its name exactly to close it"
+        )
+    with at.study(who.name) as opened:
+        before = opened.state.seq
+        opened.close(sent["reason"].strip(), key=sent.key)
+        return done(study, opened, sent, before)
+
+
+def _whole(what: str, text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,9}", text.strip()):
+        raise InputError(f"{what} must be a whole number, got {quote(text)}")
+    return int(text)
+
+
+def _read(errors: dict[str, str], field: str, read: Callable[[], Any]) -> Any:
+    """Read a field; what is wrong with it is noted."""
+    try:
+        return read()
+    except InputError as error:
+        errors[field] = str(error)
+        return None

@@ -1,0 +1,188 @@
+"""What every request passes: limits of size and time, where it comes from, headers, the log."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+from starlette.exceptions import HTTPException
+
+LARGEST_BODY = 4_000_000  # bytes
+BODY_TIME = 20.0  # seconds in which a body must have come
+LOCAL = ("127.0.0.1", "localhost", "::1")
+SAFE = ("GET", "HEAD", "OPTIONS")
+LOG = logging.getLogger("psips.web")
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "cache-control": "no-store",
+}
+
+Message = dict[str, Any]
+
+
+class TooMuchError(HTTPException):
+    """A body that is too large, or too slow."""
+
+
+class Guard:
+    """ASGI middleware around the whole application.
+
+    Parameters
+    ----------
+    app : ASGI application
+    needs_tokens : callable
+        Whether there are tokens. Without them only this machine is served, by names that
+        no page elsewhere can make a browser take for its own.
+    """
+
+    def __init__(self, app: Any, needs_tokens: Callable[[], bool]) -> None:
+        self._app = app
+        self._needs_tokens = needs_tokens
+
+    async def __call__(self, scope: Message, receive: Any, send: Any) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began = time.monotonic()
+        answered: list[int] = []
+        secure = scope.get("scheme") == "https"
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                answered.append(message["status"])
+                message = {**message, "headers": _headers(message["headers"], secure)}
+            await send(message)
+
+        try:
+            refused = await self._refusal(scope)
+            if refused is None:
+                await self._app(scope, _Body(scope, receive), answer)
+            else:
+                await _refuse(answer, *refused)
+        except TooMuchError as error:
+            if not answered:
+                await _refuse(answer, error.status_code, error.detail)
+        finally:
+            took = 1000 * (time.monotonic() - began)
+            code = answered[0] if answered else 0
+            who = scope.get("psips.who", "-")
+            path = scope["path"][:200].encode("unicode_escape").decode()  # no query: no secrets
+            LOG.info("%s %s %d %.0f ms %s", scope["method"], path, code, took, who)
+
+    async def _refusal(self, scope: Message) -> tuple[int, str] | None:
+        """Say why a request is not even looked at."""
+        given = _given(scope)
+        host = given.get("host", "")
+        if scope["path"] == "/healthz":
+            return None
+        if not await asyncio.to_thread(self._needs_tokens):
+            local = (scope.get("client") or ("",))[0] in LOCAL
+            if not local or _name(host) not in LOCAL or "x-forwarded-for" in given:
+                return 403, (
+                    "this server has no tokens yet, so only its own machine is served, as "
+                    "127.0.0.1: make one with `psips serve token add NAME --role owner`"
+                )
+        origin = given.get("origin")
+        if scope["method"] not in SAFE and origin is not None:
+            scheme, _, of = origin.partition("://")
+            if of != host or scheme not in ("http", "https"):
+                return 403, "this request was made by a page of another site: it is refused"
+        if scope["method"] not in SAFE and scope["path"].startswith("/api/"):
+            kind = given.get("content-type", "").partition(";")[0].strip().lower()
+            if kind != "application/json":
+                return 415, "send JSON, and say so: Content-Type: application/json"
+        return None
+
+
+class _Body:
+    """Receives a body as long as it is neither too large nor too slow."""
+
+    def __init__(self, scope: Message, receive: Any) -> None:
+        self._receive = receive
+        self._got = 0
+        self._until = time.monotonic() + BODY_TIME
+        self._whole = False
+        length = _given(scope).get("content-length", "0")
+        if not length.isdecimal() or int(length[:20]) > LARGEST_BODY:
+            raise _too_large()
+
+    async def __call__(self) -> Message:
+        if self._whole:  # what comes now is the end of the connection, whenever that is
+            return dict(await self._receive())
+        try:
+            left = self._until - time.monotonic()
+            message: Message = await asyncio.wait_for(self._receive(), max(left, 0.0))
+        except TimeoutError:
+            raise TooMuchError(
+                408, f"the request took longer than {BODY_TIME:g} seconds to come"
+            ) from None
+        self._got += len(message.get("body", b""))
+        self._whole = not message.get("more_body", False)
+        if self._got > LARGEST_BODY:
+            raise _too_large()
+        return message
+
+
+def _too_large() -> TooMuchError:
+    return TooMuchError(413, f"a request has at most {LARGEST_BODY:,} bytes: send less at once")
+
+
+async def _refuse(send: Any, code: int, sentence: str) -> None:
+    data = {
+        "status": code,
+        "exit_code": 2,
+        "detail": sentence,
+        "problems": [{"message": sentence, "line": None, "field": None}],
+    }
+    body = json.dumps(data).encode()
+    headers = [
+        (b"content-type", b"application/problem+json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+    ]
+    await send({"type": "http.response.start", "status": code, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _headers(given: Any, secure: bool) -> list[tuple[bytes, bytes]]:
+    """Add the headers that every answer has, except those it has chosen itself."""
+    chosen = {name.lower() for name, _ in given}
+    added = dict(HEADERS)
+    if secure:
+        added["strict-transport-security"] = "max-age=31536000"
+    return [
+        *given,
+        *((k.encode(), v.encode()) for k, v in added.items() if k.encode() not in chosen),
+    ]
+
+
+def _given(scope: Message) -> dict[str, str]:
+    return {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in scope["headers"]}
+
+
+def _name(host: str) -> str:
+    """Return the name in a Host header.
+
+    Examples
+    --------
+    >>> _name("127.0.0.1:8765"), _name("[::1]:8765"), _name("evil.example")
+    ('127.0.0.1', '::1', 'evil.example')
+    """
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0].lower()

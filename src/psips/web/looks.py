@@ -1,0 +1,217 @@
+"""What a page shows of a study: worked out once for each event, for everybody who looks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from psips.fronts import MARKS, marks_of
+from psips.history import Evidence, History, evidence_over_time, history_of, pulls_over_time
+from psips.kernels.model import Floats, Ints
+from psips.problem import Problem
+from psips.promises import evidence_caption, promise, short_promise
+from psips.status import Status
+from psips.store import Store
+from psips.study import Result, Study, Ticket
+from psips.study.plain import status_data
+from psips.study.spread import Spread, spreads
+from psips.study.state import State
+from psips.verdicts import Verdict, verdicts_of
+from psips.web.words import Entry, entry
+
+NEVER = "9999"  # later than any time
+HOLDING_UP = 5  # near-ties that are named
+EVENTS = 10  # of the log that are listed
+LATEST = 10  # results that are listed
+
+
+class Answer(NamedTuple):
+    """One answer, as a point and as a row of a table."""
+
+    place: int
+    name: str
+    pulls: int | None  # results, if it is an arm as well
+    means: tuple[float, ...]
+    errors: tuple[float, ...]
+    mark: int  # which of `psips.fronts.MARKS`
+    candidate: bool
+    verdict: str
+    reason: str
+    probability: float
+
+    @property
+    def label(self) -> str:
+        """What the mark means."""
+        return MARKS[self.mark].label
+
+    @property
+    def measured(self) -> bool:
+        """Whether there is an estimate."""
+        return bool(np.isfinite(self.means).all())
+
+
+@dataclass(frozen=True)
+class Look:
+    """A study after an event; ``until`` is when a ticket expires, and it is to be made anew."""
+
+    event: int
+    head: str
+    until: str
+    problem: Problem
+    status: Status
+    data: dict[str, Any]  # the status as the JSON interface sends it
+    answers: list[Answer]
+    arms: list[tuple[str, int, int]]  # name, results, open tickets
+    holding_up: list[Verdict]
+    tickets: list[Ticket]
+    held: list[Result]
+    proposals: dict[int, dict[str, Any]]
+    latest: list[Result]  # the newest first
+    told: int
+    log: list[Entry]  # the newest first
+    spreads: list[Spread]
+    promise: str
+    short_promise: str
+    evidence_caption: str
+    delta: float
+    reasons: bool
+    two_people: bool
+
+    @property
+    def state(self) -> str:
+        """In a word: closed, stopped or open."""
+        return "closed" if self.status.closed else "stopped" if self.status.stopped else "open"
+
+    @property
+    def progress(self) -> float:
+        """How far it has come: 0 at the start, 1 at the stop."""
+        return 1.0 if self.status.stopped else self.status.evidence["fraction"] or 0.0
+
+    @property
+    def remaining(self) -> float | None:
+        """About how many more results it takes, with an even chance; None if not known."""
+        return None if self.status.stopped else self.status.evidence.get("remaining")
+
+
+def look_at(state: State, at: str, store: Store, before: Look | None = None) -> Look:
+    """Work out what there is to see of a study.
+
+    Parameters
+    ----------
+    state : State
+        It must not move on meanwhile.
+    at : str
+        The time.
+    store : Store
+        Where to read the log.
+    before : Look, optional
+        What was seen earlier.
+    """
+    state.set_pending(at)
+    known = replace(state.session.status(), closed=state.closed)
+    problem, ledger = state.problem, state.ledger
+    tickets = ledger.pending(at)
+    found = verdicts_of(problem, state.session.engine)
+    return Look(
+        event=state.seq,
+        head=state.hash,
+        until=min((t.expires for t in tickets if t.expires), default=NEVER),
+        problem=problem,
+        status=known,
+        data=status_data(state, known, tickets),
+        answers=_answers(problem, known),
+        arms=list(zip(problem.arms, *_counts(known), strict=True)),
+        holding_up=_holding_up(found, known),
+        tickets=tickets,
+        held=[r for r in ledger.results if r.held and not r.withdrawn],
+        proposals=dict(state.proposals),
+        latest=ledger.results[: -LATEST - 1 : -1],
+        told=len(ledger.results),
+        log=_log(store, state, before),
+        spreads=spreads(state),
+        promise=promise(state.rules, problem),
+        short_promise=short_promise(state.rules),
+        evidence_caption=evidence_caption(state.rules),
+        delta=state.rules.delta,
+        reasons=state.conduct.reasons,
+        two_people=state.conduct.two_people,
+    )
+
+
+def _log(store: Store, state: State, before: Look | None) -> list[Entry]:
+    """Return the latest events in words; those that were seen before are not read again."""
+    known = [] if before is None else before.log
+    first = max(0, state.seq - EVENTS, known[0].seq if known else 0)
+    new = [entry(event) for event in store.read(state.created.study, first, state.seq)]
+    return (new[::-1] + known)[:EVENTS]
+
+
+def _counts(known: Status) -> tuple[list[int], list[int]]:
+    return known.arms["pulls"].tolist(), known.arms["pending"].tolist()
+
+
+def _answers(problem: Problem, known: Status) -> list[Answer]:
+    table = known.answers
+    means = np.column_stack([table[f"{o} estimate"] for o in problem.objectives])
+    errors = np.column_stack([table[f"{o} se"] for o in problem.objectives])
+    columns = ("candidate", "verdict", "reason", "probability")
+    rest = zip(*(table[column].tolist() for column in columns), strict=True)
+    marks = marks_of(known)
+    pulls = _counts(known)[0] if problem.unstructured else [None] * problem.n
+    return [
+        Answer(
+            place,
+            name,
+            pulls[place],
+            tuple(means[place]),
+            tuple(errors[place]),
+            marks[place],
+            *row,
+        )
+        for place, (name, row) in enumerate(zip(problem.answers, rest, strict=True))
+    ]
+
+
+def _holding_up(found: list[Verdict], known: Status) -> list[Verdict]:
+    """Return the open comparisons that take the most further results, the longest first."""
+    if known.stopped:
+        return []
+    undecided = [one for one in found if one.verdict == "open" and one.rival is not None]
+    endless = [one for one in undecided if not one.more]
+    rest = sorted((one for one in undecided if one.more), key=lambda v: -sum(v.more.values()))
+    return (endless + rest)[:HOLDING_UP]
+
+
+@dataclass(frozen=True)
+class Course:
+    """A study over time; `drawn` works out what takes long."""
+
+    event: int
+    history: History
+    looks: Ints | None = None  # (T,) numbers of results
+    pulls: Ints | None = None  # (T, K) how many of each arm were among them
+    evidence: Evidence | None = None
+
+    def drawn(self) -> Course:
+        """Return the same with pulls and evidence."""
+        looks, pulls = pulls_over_time(self.history)
+        evidence = evidence_over_time(self.history)
+        return Course(self.event, self.history, looks, pulls, evidence)
+
+    @property
+    def last_pulls(self) -> Ints:
+        """Results of each arm at the end."""
+        assert self.pulls is not None
+        return np.asarray(self.pulls[-1], np.int64)
+
+
+def course_of(study: Study) -> Course:
+    """Take a copy of the results in their order."""
+    return Course(study.state.seq, history_of(study))
+
+
+def covariance_of(problem: Problem, x: int, y: int) -> Floats:
+    """Return the covariance of the noise in two objectives."""
+    return np.asarray(problem.covariance[np.ix_([x, y], [x, y])], np.float64)

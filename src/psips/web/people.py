@@ -1,0 +1,122 @@
+"""Who makes a request, and what they may do: tokens, visits, forms that are ours."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import threading
+import time
+from collections import deque
+from typing import NamedTuple
+
+from fastapi import Request
+
+from psips.store.tokens import ROLES, Tokens
+from psips.web.problems import FORBIDDEN, NOT_SIGNED_IN, TOO_MANY, RefusedError
+
+COOKIE = "psips"  # of who has signed in
+VISIT = "psips_visit"  # of every browser: what its forms are tied to
+WINDOW = 300.0  # seconds
+TRIES, ALL_TRIES = 10, 200  # failed sign-ins in that time: of one address, of all
+VIEWER, RECORDER, OWNER = ROLES
+DOES = {VIEWER: "look", RECORDER: "record", OWNER: "close a study"}
+
+
+class Person(NamedTuple):
+    """Who is at work; ``name`` is None where no tokens are needed: the login counts then."""
+
+    name: str | None
+    role: str
+
+    def may(self, role: str) -> bool:
+        """Whether they may do what a role may."""
+        return ROLES.index(self.role) >= ROLES.index(role)
+
+
+class Porter:
+    """Lets people in."""
+
+    def __init__(self, tokens: Tokens) -> None:
+        self.tokens = tokens
+        self._failed: deque[tuple[float, str]] = deque()
+        self._lock = threading.Lock()
+
+    def by_token(self, request: Request) -> Person:
+        """Return who calls the JSON interface."""
+        if not self.tokens.needed():
+            return Person(None, OWNER)
+        scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+        token = self.tokens.find(secret.strip()) if scheme.lower() == "bearer" else None
+        if token is None:
+            raise RefusedError(
+                NOT_SIGNED_IN,
+                "this needs a valid token: send it as `Authorization: Bearer TOKEN`; "
+                "`psips serve token add` makes one",
+            )
+        request.scope["psips.who"] = ascii(token.name)
+        return Person(token.name, token.role)
+
+    def by_cookie(self, request: Request) -> Person | None:
+        """Return who looks at a page; None if they have to sign in first."""
+        if not self.tokens.needed():
+            return Person(None, OWNER)
+        secret = request.cookies.get(COOKIE)
+        token = self.tokens.find_sign_in(secret) if secret else None
+        if token is None:
+            return None
+        request.scope["psips.who"] = ascii(token.name)
+        return Person(token.name, token.role)
+
+    def sign_in(self, request: Request, secret: str) -> str:
+        """Return the secret of a new visit, if the token is valid and tries are left."""
+        address = request.client.host if request.client else ""
+        with self._lock:
+            least = time.monotonic() - WINDOW
+            while self._failed and self._failed[0][0] < least:
+                self._failed.popleft()
+            mine = sum(1 for _, other in self._failed if other == address)
+            if mine >= TRIES or len(self._failed) >= ALL_TRIES:
+                raise RefusedError(
+                    TOO_MANY, "too many wrong tokens were tried: wait five minutes"
+                )
+        token = self.tokens.find(secret.strip())
+        if token is None:
+            with self._lock:
+                self._failed.append((time.monotonic(), address))
+            raise RefusedError(
+                FORBIDDEN, "this token is not valid: it is mistyped, expired or revoked"
+            )
+        return self.tokens.sign_in(token)
+
+
+def require(person: Person, role: str) -> Person:
+    """Refuse whoever may not do what a role may."""
+    if not person.may(role):
+        raise RefusedError(
+            FORBIDDEN,
+            f"your token has the role {person.role}: to {DOES[role]} takes that of {role}",
+        )
+    return person
+
+
+def new_visit() -> str:
+    """Return what ties forms to a browser."""
+    return secrets.token_urlsafe(24)
+
+
+def form_token(request: Request, visit: str | None = None) -> str:
+    """Return what a form must bring along: only a page of ours can know it."""
+    secret = request.cookies.get(COOKIE) or visit or request.cookies.get(VISIT, "")
+    return hmac.new(secret.encode(), b"psips form", hashlib.sha256).hexdigest()
+
+
+def check_form(request: Request, given: str) -> None:
+    """Refuse a form that no page of ours has made for this browser."""
+    known = request.cookies.get(COOKIE) or request.cookies.get(VISIT)
+    expected = form_token(request)
+    if not known or not hmac.compare_digest(expected.encode(), given.encode()):
+        raise RefusedError(
+            FORBIDDEN,
+            "this form is not of a page that this browser was shown: open the page again",
+        )

@@ -1,0 +1,128 @@
+"""Files of results: shown with everything that is wrong with them, then recorded."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from psips.errors import InputError
+from psips.study import ProblemsError
+from psips.study.deliveries import Delivery, read_delivery
+from psips.study.rows import Row, check_rows
+from psips.study.telling import Telling
+from psips.web.desks import Desk
+from psips.web.forms import At, Recorder, Sent, done
+from psips.web.pages import render, show
+from psips.web.people import Person
+from psips.web.problems import BAD_INPUT, MALFORMED, RefusedError, code_of, problem
+
+router = APIRouter(include_in_schema=False)
+
+LARGEST_FILE = 2_500_000  # bytes: it comes back once more in letters when it is confirmed
+PREVIEWED = 20  # rows
+
+
+@router.post("/studies/{study}/upload")
+def upload(request: Request, at: At, who: Recorder, sent: Sent) -> Response:
+    """Show what a file of results says, and everything that is wrong with it."""
+    if sent.file is None or not sent.file[1]:
+        errors = {"file": "choose a CSV file that is not empty"}
+        return show(request, at, who, BAD_INPUT, errors=errors, form="upload")
+    name, data = sent.file
+    return _preview(request, at, who, name, data, again=False)
+
+
+@router.post("/studies/{study}/upload/confirm")
+def confirm_upload(request: Request, study: str, at: At, who: Recorder, sent: Sent) -> Response:
+    """Record the results of a file that was shown before."""
+    try:
+        data = base64.b64decode(sent["data"], validate=True)
+    except (binascii.Error, ValueError):
+        raise RefusedError(MALFORMED, "this is not a file that was shown before") from None
+    again = bool(sent["again"])
+    with at.study(who.name) as opened:
+        before = opened.state.seq
+        try:
+            _with_file(
+                sent["name"],
+                data,
+                lambda path: opened.tell_file(path, again=again, key=sent.key),
+            )
+            return done(study, opened, sent, before)
+        except InputError as error:
+            if code_of(error) >= 500:
+                raise
+    return _preview(request, at, who, sent["name"], data, again)
+
+
+def _preview(
+    request: Request, at: Desk, who: Person, name: str, data: bytes, again: bool
+) -> Response:
+    problems: list[dict[str, Any]] = []
+    warnings: list[str] = []
+    rows: list[Row] = []
+    new = known = 0
+    repeated = False
+    with at.study(who.name) as opened:
+        problem_of_study = opened.problem
+        objectives = problem_of_study.objectives
+        try:
+            read: Delivery = _with_file(
+                name, data, lambda path: read_delivery(path, problem_of_study)
+            )
+            rows = read.rows
+            told, known = check_rows(problem_of_study, opened.state.ledger, rows)
+            new = len(told)
+            telling = Telling(at.name, rows, False, read, again)
+            telling(opened.state, "")  # decides, and records nothing
+            warnings = telling.slips
+        except InputError as error:
+            if code_of(error) >= 500:
+                raise
+            sentences = error.problems if isinstance(error, ProblemsError) else [str(error)]
+            problems = [problem(sentence, objectives) for sentence in sentences]
+            repeated = "told already" in str(error)
+    return render(
+        request,
+        "upload.html",
+        BAD_INPUT if problems else 200,
+        person=who,
+        name=at.name,
+        file=_file_name(name),
+        data=base64.b64encode(data).decode(),
+        columns=list(rows[0].cells) if rows else [],
+        rows=[list(row.cells.values()) for row in rows[:PREVIEWED]],
+        count=len(rows),
+        new=new,
+        known=known,
+        problems=problems,
+        warnings=warnings,
+        repeated=repeated,
+    )
+
+
+def _with_file(name: str, data: bytes, use: Callable[[Path], Any]) -> Any:
+    """Hand over what was uploaded as a file of its name."""
+    if len(data) > LARGEST_FILE:
+        raise InputError(
+            f"a file has at most {LARGEST_FILE:,} bytes here, got {len(data):,}: split it, or "
+            "use `psips study tell --csv`"
+        )
+    with tempfile.TemporaryDirectory(prefix="psips-") as folder:
+        path = Path(folder) / _file_name(name)
+        path.write_bytes(data)
+        return use(path)
+
+
+def _file_name(given: str) -> str:
+    """Return the last part of a file's name, if it is a plain one."""
+    name = re.split(r"[/\\]", given)[-1]
+    return name if re.fullmatch(r"[\w][\w .()+-]{0,80}", name) else "results.csv"

@@ -1,0 +1,103 @@
+"""Texts of pages: events, times and estimates in words."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from psips.store import Event, is_time
+from psips.study.state import ASKED, CLOSED, CONFIRMED, CORRECTED, CREATED, TOLD, WITHDRAWN
+
+LISTED = 4  # results or tickets of an event that are named
+
+
+def estimate(mean: float, se: float) -> str:
+    """Write an estimate with its standard error.
+
+    Examples
+    --------
+    >>> estimate(1.23456, 0.0123), estimate(float("nan"), 0.1)
+    ('1.235 ± 0.012', 'not measured')
+    """
+    if not math.isfinite(mean):
+        return "not measured"
+    if not se > 0:
+        return f"{mean:.4g}"
+    digits = min(8, max(0, 1 - math.floor(math.log10(se))))
+    return f"{mean:,.{digits}f} ± {se:.{digits}f}"
+
+
+def chance(probability: float) -> str:
+    """Write a probability."""
+    if not math.isfinite(probability):
+        return ""
+    return f"{probability:.3f}" if 5e-4 < probability < 0.9995 else f"{probability:.2g}"
+
+
+def moment(at: str) -> str:
+    """Write a time."""
+    return f"{at[:10]} {at[11:19]} UTC" if is_time(at) else "at no valid time"
+
+
+class Entry(NamedTuple):
+    """An event in words: a line of the log."""
+
+    seq: int
+    at: str
+    who: str
+    what: str
+
+
+def entry(event: Event) -> Entry:
+    """Write an event in words."""
+    data = event.payload
+    return Entry(event.seq, moment(event.at), _who(data), _what(event.kind, data))
+
+
+def _who(data: dict[str, Any]) -> str:
+    """Say who recorded an event, and from where."""
+    by = data.get("by")
+    if not isinstance(by, dict):
+        return "not recorded"
+    program = str(by.get("program", "")).rpartition(", ")[2]
+    return f"{by.get('user')} ({program} on {by.get('host')})"
+
+
+def _what(kind: str, data: dict[str, Any]) -> str:
+    """Say what an event did."""
+    reason = f"; {data['reason']}" if data.get("reason") else ""
+    if kind == CREATED:
+        return f"created with psips {data['versions']['psips']}, seed {data['seed']}"
+    if kind == ASKED:
+        tickets = [f"{t['arm']} ({t['id']})" for t in data["tickets"]]
+        return f"asked for {_few(tickets)}"
+    if kind == TOLD:
+        results = data["results"]
+        told = [f"{r['arm']}: {_values(r['values'])}" for r in results[:LISTED]]
+        file = f" from {data['file']['name']}" if data.get("file") else ""
+        count = f"{len(results):,} result{'' if len(results) == 1 else 's'}{file}"
+        return f"told {count}: {_few(told, len(results))}"
+    waits = " (waits for another person)" if data.get("awaits") else ""
+    if kind == CORRECTED:
+        old, new = _values(data["instead_of"]), _values(data["values"])
+        return f"corrected result {data['result']}: {old} became {new}{waits}{reason}"
+    if kind == WITHDRAWN:
+        numbers = [f"result {n}" for n in data["results"]]
+        tickets = [f"ticket {t}" for t in data["tickets"]]
+        verb = "withdrew" if numbers else "cancelled"
+        return f"{verb} {_few(numbers + tickets)}{waits}{reason}"
+    if kind == CONFIRMED:
+        parts = [f"result {n}" for n in data["results"]]
+        parts += [f"event {n}" for n in data["events"]]
+        return f"confirmed {_few(parts)}{reason}"
+    return f"closed the study{reason}" if kind == CLOSED else str(kind)
+
+
+def _few(parts: list[str], size: int | None = None) -> str:
+    shown = "; ".join(parts[:LISTED])
+    more = (len(parts) if size is None else size) - LISTED
+    return shown if more <= 0 else f"{shown}; and {more:,} more"
+
+
+def _values(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value:.6g}" for name, value in values.items())

@@ -1,0 +1,441 @@
+"""Pages and forms, as a browser without scripts sees them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import sys
+import threading
+import time
+
+import httpx
+import pytest
+
+from psips.addresses import slug
+from psips.cli import main
+from psips.errors import InputError
+from psips.parameters import Ball
+from psips.problem import Problem
+from psips.store import open_store
+from psips.store.tokens import Tokens
+from psips.study import Study
+from psips.web.server import serve
+from web.conftest import MEANS, NAME, PROBLEM, Served, form_token, running
+
+PATH = f"/studies/{slug(NAME)}"
+ODD = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "🧪 ünï", "אבג def"]
+
+
+def tell_all(store: str, times: int = 3, name: str = NAME) -> None:
+    with open_store(store) as opened:
+        study = Study.open(name, opened)
+        rows = []
+        for i in range(times):
+            for arm, mean in zip(study.problem.arms, MEANS.values(), strict=True):
+                values = [m + 0.1 * i for m in mean]
+                rows.append(
+                    {"arm": arm, **dict(zip(study.problem.objectives, values, strict=True))}
+                )
+        study.tell_many(rows)
+
+
+def send(browser: httpx.Client, path: str, fields: dict, **more: object) -> httpx.Response:
+    token = form_token(browser.get(PATH).text)
+    return browser.post(path, data={"form_token": token, **fields}, **more)  # type: ignore[arg-type]
+
+
+def test_the_list(served: Served) -> None:
+    tell_all(served.store)
+    with served.visitor("viewer") as browser:
+        browser.get(PATH)
+        while "being read" in (html := browser.get("/").text):
+            time.sleep(0.1)
+    assert NAME in html
+    assert ">12<" in html
+    assert "progress" in html
+
+
+def test_a_study_before_and_after(served: Served) -> None:
+    with served.visitor("viewer") as browser:
+        assert "There is no candidate yet" in browser.get(PATH).text
+        assert "Enter a result" not in browser.get(PATH).text  # a viewer looks
+        tell_all(served.store)
+        html = browser.get(PATH).text
+        for arm in PROBLEM.arms:
+            assert f"<bdi>{arm}</bdi>" in html
+        assert "12 results" in html
+        assert "confidence 0.9, measured" in html
+        assert html.count('class="point ') == 4
+        assert "What holds it up" in html
+        with open_store(served.store) as store:
+            head = Study.open(NAME, store).state.hash
+        assert head in html
+
+
+def test_any_two_objectives_and_hiding(url: str) -> None:
+    problem = Problem(objectives=["a", "b", "c"], covariance=[1.0] * 3, arms=["x", "y"])
+    with open_store(url) as store:
+        study = Study.create(problem, store, name="three", seed=1)
+        rows = [
+            {"arm": arm, "a": v, "b": v, "c": v}
+            for arm, v in (("x", 0.0), ("y", 50.0))
+            for _ in range(4)
+        ]
+        study.tell_many(rows)
+    with running(url) as where, httpx.Client(base_url=where) as http:
+        html = http.get("/studies/three?x=c&y=b").text
+        assert ">c (more is better)</text>" in html
+        assert ">b (more is better)</text>" in html
+        assert html.count('class="point ') == 2
+        hidden = http.get("/studies/three?hide=1").text
+        assert hidden.count('class="point ') == 1
+        assert "dominated by y" not in hidden
+        assert http.get("/studies/three?x=zz").status_code == 422
+        assert http.get("/studies/three?x=a&y=a").status_code == 422
+
+
+def test_one_objective_and_linear_problems(url: str) -> None:
+    one = Problem(objectives=["a"], covariance=[1.0], arms=["x", "y"])
+    linear = Problem(
+        objectives=["a", "b"],
+        covariance=[1.0, 1.0],
+        features=[[0.0], [1.0], [3.0]],
+        arms=list("XYZ"),
+        parameter_set=Ball(10.0),
+    )
+    with open_store(url) as store:
+        study = Study.create(one, store, name="one", seed=1)
+        study.tell_many([{"arm": a, "a": 1.0} for a in "xy"])
+        study = Study.create(linear, store, name="linear", seed=1)
+        study.tell_many([{"arm": a, "a": 1.0, "b": i} for i, a in enumerate("XYZ")])
+    with running(url) as where, httpx.Client(base_url=where) as http:
+        assert http.get("/studies/one").text.count('class="point ') == 2
+        assert http.get("/studies/linear").text.count('class="point ') == 3
+        for name in ("one", "linear"):
+            for figure in ("pulls", "evidence"):
+                answer = http.get(f"/studies/{name}/{figure}.svg")
+                assert answer.text.startswith("<svg xmlns=")
+        assert http.get("/studies/one/other.svg").status_code == 404
+
+
+def test_ask_and_tell_by_form(served: Served) -> None:
+    with served.visitor("recorder") as browser:
+        done = send(browser, f"{PATH}/ask", {"n": "2", "expires": "7"})
+        assert done.status_code == 303
+        html = browser.get(done.headers["location"]).text
+        assert "Recorded as event 2: <bdi>asked for A" in html
+        ticket = served.events()[-1].payload["tickets"][0]["id"]
+        assert f'value="{ticket}"' in browser.get(f"{PATH}?ticket={ticket}").text
+        fields = {"ticket": ticket, "value-0": "1.5", "value-1": "2"}
+        done = send(browser, f"{PATH}/tell", fields)
+        assert "told 1 result: A: efficacy 1.5" in browser.get(done.headers["location"]).text
+        (result,) = served.events()[-1].payload["results"]
+        assert result["values"] == {"efficacy": 1.5, "toxicity": 2.0}
+        assert served.events()[-1].payload["by"]["user"] == "recorder one"
+
+
+@pytest.mark.parametrize(
+    ("fields", "where", "says"),
+    [
+        ({"arm": "A", "value-0": "much", "value-1": "2"}, "tell-value-0", "must be a number"),
+        ({"arm": "A", "value-0": "1", "value-1": ""}, "tell-value-1", "is missing"),
+        ({"arm": "A", "value-0": "1,5", "value-1": "2"}, "tell-value-0", "1,5"),
+        ({"value-0": "1", "value-1": "2"}, "tell-ticket", "neither a ticket nor an arm"),
+        ({"ticket": "no", "value-0": "1", "value-1": "2"}, "tell-ticket", "unknown ticket"),
+    ],
+)
+def test_what_is_wrong_is_said_beside_its_field(
+    served: Served, fields: dict, where: str, says: str
+) -> None:
+    before = served.dump()
+    with served.visitor("recorder") as browser:
+        answer = send(browser, f"{PATH}/tell", fields)
+    assert answer.status_code == 422
+    note = re.search(rf'<p class="wrong" id="{where}-note">(.*?)</p>', answer.text)
+    assert note is not None
+    assert says in note[1]
+    assert answer.text.count('class="wrong"') == 1
+    for name, value in fields.items():
+        if name != "arm":
+            assert f'name="{name}" type="text" value="{value}"' in answer.text  # kept
+    assert served.dump() == before
+
+
+def test_a_far_value_is_asked_about(served: Served) -> None:
+    tell_all(served.store)
+    before = served.dump()
+    with served.visitor("recorder") as browser:
+        fields = {"arm": "A", "value-0": "50", "value-1": "2"}
+        asked = send(browser, f"{PATH}/tell", fields)
+        assert asked.status_code == 422
+        assert "standard deviations from" in asked.text
+        assert served.dump() == before
+        assert "I have checked it" in asked.text
+        assert send(browser, f"{PATH}/tell", {**fields, "anyway": "yes"}).status_code == 303
+        html = browser.get(PATH).text
+        assert "1 result beyond what the noise allows" in html
+        done = send(browser, f"{PATH}/results/13/confirm", {"reason": "really"})
+        assert done.status_code == 303
+        assert "beyond what the noise allows" not in browser.get(PATH).text
+
+
+def upload(browser: httpx.Client, text: str) -> httpx.Response:
+    return send(browser, f"{PATH}/upload", {}, files={"file": ("r.csv", text.encode())})
+
+
+def confirmation(html: str) -> dict[str, str]:
+    form = html.split("upload/confirm")[1].split("</form>")[0]
+    return dict(re.findall(r'name="(\w+)" value="([^"]*)"', form))
+
+
+def test_a_file_with_three_problems(served: Served) -> None:
+    text = "arm,efficacy,toxicity\nA,1,2\nZ,1,2\nB,x,2\nC,1,\n"
+    before = served.dump()
+    with served.visitor("recorder") as browser:
+        answer = upload(browser, text)
+    assert answer.status_code == 422
+    assert "3 problems" in answer.text
+    for line in (3, 4, 5):
+        assert f"<strong>Line {line}</strong>" in answer.text
+    assert "upload/confirm" not in answer.text
+    assert served.dump() == before
+
+
+def test_a_file_is_shown_and_then_recorded(served: Served) -> None:
+    text = "arm,efficacy,toxicity\nA,1,2\nB,3,4\n"
+    before = served.dump()
+    with served.visitor("recorder") as browser:
+        shown = upload(browser, text)
+        assert "2 new results" in shown.text
+        assert served.dump() == before
+        done = browser.post(f"{PATH}/upload/confirm", data=confirmation(shown.text))
+        assert done.status_code == 303
+        assert len(served.events()[-1].payload["results"]) == 2
+        again = upload(browser, text)
+        assert "was told already" in again.text
+        before = served.dump()
+        fields = confirmation(again.text)
+        assert fields.pop("again") == "yes"
+        refused = browser.post(f"{PATH}/upload/confirm", data=fields)
+        assert refused.status_code == 422
+        assert served.dump() == before
+        new = browser.post(f"{PATH}/upload/confirm", data={**fields, "again": "yes"})
+        assert new.status_code == 303
+    assert [len(e.payload["results"]) for e in served.events()[1:]] == [2, 2]
+
+
+def test_correct_withdraw_cancel_close(served: Served) -> None:
+    tell_all(served.store, 1)
+    with served.visitor("owner") as browser:
+        wrong = send(browser, f"{PATH}/results/1/correct", {"value-0": "x", "value-1": "2"})
+        assert wrong.status_code == 422
+        assert 'id="value-0-note"' in wrong.text
+        fields = {"value-0": "5.5", "value-1": "2", "reason": "misread"}
+        assert send(browser, f"{PATH}/results/1/correct", fields).status_code == 303
+        assert (
+            send(browser, f"{PATH}/results/2/withdraw", {"reason": "spilt"}).status_code == 303
+        )
+        html = browser.get(f"{PATH}/results").text
+        assert "withdrawn" in html
+        assert "corrected" in html
+        log = browser.get(f"{PATH}/log").text
+        assert "efficacy 5, toxicity 2 became efficacy 5.5, toxicity 2; misread" in log
+        send(browser, f"{PATH}/ask", {"n": "1"})
+        ticket = served.events()[-1].payload["tickets"][0]["id"]
+        assert send(browser, f"{PATH}/cancel", {"ticket": ticket}).status_code == 303
+        assert "0 open tickets" in browser.get(PATH).text
+        before = served.dump()
+        assert send(browser, f"{PATH}/close", {"name": "another"}).status_code == 403
+        assert served.dump() == before
+        assert send(browser, f"{PATH}/close", {"name": NAME}).status_code == 303
+        assert "<strong>Closed</strong>" in browser.get(PATH).text
+        assert browser.get(f"{PATH}/results/99").status_code == 404
+
+
+def test_two_people(url: str) -> None:
+    with open_store(url) as store:
+        study = Study.create(
+            PROBLEM, store, name="strict", seed=1, conduct={"two_people": True, "reasons": True}
+        )
+        study.tell([1.0, 2.0], arm="A")
+        tokens = Tokens(store)
+        made = {name: tokens.add(name, "recorder") for name in ("ann", "bob")}
+    with running(url) as where:
+        here = Served(where, url, made)
+        path = "/studies/strict"
+        with here.visitor("ann") as ann, here.visitor("bob") as bob:
+            bare = send(ann, f"{path}/results/1/withdraw", {})
+            assert bare.status_code == 422
+            assert "write one" in bare.text
+            send(ann, f"{path}/results/1/withdraw", {"reason": "spilt"})
+            assert "waits for another person" in bob.get(path).text
+            own = send(ann, f"{path}/events/3/confirm", {})
+            assert own.status_code == 422
+            assert "another person must confirm it" in own.text
+            assert send(bob, f"{path}/events/3/confirm", {}).status_code == 303
+            assert "waits for another person" not in bob.get(path).text.split("Who did")[0]
+
+
+def test_downloads(served: Served) -> None:
+    tell_all(served.store, 1)
+    with served.visitor("viewer") as browser:
+        table = browser.get(f"{PATH}/results.csv")
+        assert table.headers["content-disposition"] == (
+            f'attachment; filename="{slug(NAME)}.csv"'
+        )
+        assert [row["arm"] for row in csv.DictReader(io.StringIO(table.text))] == list("ABCD")
+        assert len(json.loads(browser.get(f"{PATH}/study.json").text)["events"]) == 2
+        report = browser.get(f"{PATH}/report.html")
+        assert "every hash fits" in report.text
+        assert "script-src" not in report.headers["content-security-policy"]
+        assert "sandbox" in report.headers["content-security-policy"]
+    with httpx.Client(base_url=served.url) as nobody:
+        for file in ("results.csv", "study.json", "report.html", "pulls.svg", "log", "changes"):
+            assert nobody.get(f"{PATH}/{file}").status_code in (303, 401)
+
+
+def test_odd_texts_are_texts(url: str) -> None:
+    problem = Problem(
+        objectives={"<b>gain</b>": "max", "c&t": "min"}, covariance=[1, 1], arms=ODD
+    )
+    name = "<i>odd</i> & \"quoted\" 'name'"
+    with open_store(url) as store:
+        study = Study.create(problem, store, name=name, seed=1, user="<u>eve</u>")
+        study.ask(2)
+        study.tell_many([{"arm": a, "<b>gain</b>": 1.0, "c&t": 2.0} for a in ODD])
+        study.correct([2.0, 2.0], result=1, reason="<script>alert(2)</script>")
+    with running(url) as where, httpx.Client(base_url=where) as http:
+        path = f"/studies/{slug(name)}"
+        for page in (path, "/", f"{path}/log", f"{path}/results", f"{path}/results/1"):
+            html = http.get(page).text
+            for tag in ("<script>alert", "<img src=x", "<i>odd", "<u>eve", "<b>gain"):
+                assert tag not in html, (page, tag)
+        assert "&lt;script&gt;alert(1)" in http.get(path).text
+        assert "&lt;u&gt;eve" in http.get(f"{path}/log").text
+        for figure in ("pulls", "evidence"):
+            assert "<script" not in http.get(f"{path}/{figure}.svg").text
+
+
+def test_a_damaged_study_hides_no_other(served: Served) -> None:
+    import sqlite3
+
+    with open_store(served.store) as store:
+        Study.create(PROBLEM, store, name="bad", seed=1).tell([1.0, 2.0], arm="A")
+    with sqlite3.connect(served.store.removeprefix("sqlite:///")) as connection:
+        connection.execute("UPDATE events SET payload = '{}' WHERE study='bad' AND seq=2")
+    with running(served.store) as where:
+        here = Served(where, served.store, served.tokens)
+        with here.visitor("viewer") as browser:
+            rows = browser.get("/").text
+            assert "damaged" in rows
+            assert NAME in rows
+            answer = browser.get("/studies/bad")
+            assert answer.status_code == 500
+            assert "not as it was written" in answer.text
+
+
+def test_a_long_log_is_waited_for(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from psips.web import desks
+
+    go = threading.Event()
+    look = desks.look_at
+
+    def slow(*args: object) -> object:
+        go.wait(20)
+        return look(*args)
+
+    monkeypatch.setattr(desks, "look_at", slow)
+    with running(url) as where, httpx.Client(base_url=where) as http:
+        begun = time.monotonic()
+        assert "is being read" in http.get(PATH).text
+        assert "being read" in http.get("/").text
+        assert time.monotonic() - begun < 4
+        go.set()
+        while "is being read" in http.get(PATH).text:
+            assert time.monotonic() - begun < 20
+
+
+# The command line
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["psips", *words])
+    with pytest.raises(SystemExit) as end:
+        main()
+    return int(end.value.code or 0)
+
+
+def test_tokens_on_the_command_line(
+    url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = ("--store", url)
+    assert run(monkeypatch, "serve", "token", "add", "ann", "--role", "owner", *store) == 0
+    secret = capsys.readouterr().out.strip()
+    assert secret.startswith("psips_")
+    assert run(monkeypatch, "serve", "token", "list", *store) == 0
+    listed = capsys.readouterr().out
+    assert re.search(r"owner +valid +20\d\d-\d\d-\d\d +ann", listed)
+    assert secret not in listed
+    for words, says in (
+        (("add", "ann", "--role", "owner"), "has a token already"),
+        (("add", "bob", "--role", "boss"), "unknown role 'boss'"),
+        (("add", " ", "--role", "owner"), "empty name"),
+        (("add", "bob", "--role", "owner", "--days", "0"), "1 to 3,660 days"),
+        (("revoke", "ana"), "did you mean 'ann'"),
+    ):
+        assert run(monkeypatch, "serve", "token", *words, *store) == 2
+        assert says in capsys.readouterr().err
+    assert run(monkeypatch, "serve", "token", "revoke", "ann", *store) == 0
+    assert run(monkeypatch, "serve", "token", "list", "--json", *store) == 0
+    assert (
+        json.loads(capsys.readouterr().out.split("\n", 1)[1])["tokens"][0]["state"] == "revoked"
+    )
+
+
+def test_what_cannot_be_served(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(InputError, match=r"only 127\.0\.0\.1 is served: make one first"):
+        serve(url, "0.0.0.0", 0, False, print)
+    with pytest.raises(InputError, match="no store"):
+        serve(f"{url}x", "127.0.0.1", 0, False, print)
+    with pytest.raises(InputError, match="from 0 to 65535, got 99999"):
+        serve(url, "127.0.0.1", 99999, False, print)
+    with open_store(url) as store:
+        Tokens(store).add("ann", "owner")
+    with pytest.raises(InputError, match="cannot listen on 'no such host'"):
+        serve(url, "no such host", 0, False, print)
+
+
+def test_who_on_the_command_line(
+    url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("study", "tell", NAME, "--arm", "A", "--value", "efficacy=1", "--value")
+    assert run(monkeypatch, *words, "toxicity=2", "--as", "ann", "--store", url) == 0
+    with open_store(url) as store:
+        by = store.read(NAME)[-1].payload["by"]
+    assert by["user"] == "ann"
+    assert "login" in by
+
+
+def test_a_look_is_of_one_moment(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An event that comes while a page is worked out is on the next one, not half on this."""
+    from psips.web.desks import Desk
+
+    with open_store(url) as store, open_store(url) as elsewhere:
+        desk, other = Desk(NAME, store), Study.open(NAME, elsewhere)
+        session = type(other.state.session)
+        status = session.status
+
+        def interrupted(self: object) -> object:
+            found = status(self)  # type: ignore[arg-type]
+            monkeypatch.setattr(session, "status", status)
+            other.tell([1.0, 2.0], arm="A")
+            return found
+
+        other.tell([1.0, 2.0], arm="B")
+        monkeypatch.setattr(session, "status", interrupted)
+        first = desk.look()
+        assert (first.event, first.status.results, first.told) == (2, 1, 1)
+        second = desk.look()
+        assert (second.event, second.status.results, second.told) == (3, 2, 2)
