@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import _thread
 import math
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -54,6 +57,34 @@ def test_compiled_code_is_left_at_once() -> None:
     with interrupted_after(0.3) as seen:
         attentively(turn, 400_000_000)
     assert seen[0] < 1.0
+
+
+def test_a_command_is_left_at_once() -> None:
+    """The signal is seen, what is registered runs, and Python does not take itself apart."""
+    code = (
+        "import atexit, sys\n"
+        "import psips.cli as cli\n"
+        "class Part:\n"
+        "    def __del__(self): print('taken apart', flush=True)\n"
+        "part, main = Part(), cli.main\n"
+        "cli.main = lambda: (atexit.register(print, 'over'), main())\n"
+        "sys.argv = 'psips simulate cov-boost --runs 100000 --json'.split()\n"
+        "print('begun', flush=True)\n"
+        "cli.command()\n"
+    )
+    pipe = subprocess.PIPE
+    words = [sys.executable, "-c", code]
+    with subprocess.Popen(words, stdout=pipe, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        time.sleep(4.0)
+        begin = time.perf_counter()
+        process.send_signal(signal.SIGINT)
+        left = process.stdout.read()
+        spent = time.perf_counter() - begin
+    assert process.returncode == 130
+    assert left == "over\n"
+    assert spent < 2.0  # one second of an idle processor
 
 
 def test_other_threads_call_as_ever() -> None:

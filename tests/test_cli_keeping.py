@@ -53,7 +53,7 @@ def test_held_results_and_second_people(run: Any, monkeypatch: pytest.MonkeyPatc
         run(f"tell trial --arm A --value gain={value}")
     code, out, _ = run("tell trial --arm A --value gain=150")
     assert code == 0
-    assert "result 4 is beyond what the noise allows: it is held" in out
+    assert "held, does not count: result 4 of A (150)" in out
     assert "held, does not count: result 4 of A (150)" in run("status trial")[1]
     assert [r["number"] for r in json.loads(run("status trial --json")[1])["held"]] == [4]
     assert run("confirm trial --result 4")[:2] == (0, "confirmed\n")

@@ -207,7 +207,8 @@ def test_every_problem_of_a_file_in_one_list(run: Any, folder: Path, filled: byt
         "psips: 5 problems, so nothing was recorded:",
         "  all.csv line 3: unknown arm 'E'; known: 'A', 'B', 'C', 'D'",
         "  all.csv line 3: the value of 'efficacy' must be a number, got 'high'",
-        "  all.csv line 3: the value of 'toxicity' is missing",
+        "  all.csv line 3: the value of 'toxicity' is missing: fill it in, or leave such lines "
+        "of a file out with --skip-incomplete",
         "  all.csv line 4: unknown ticket 'trial-000077'; given out so far: trial-000001 to "
         "trial-000004",
         "  all.csv line 4: the value of 'toxicity' must be finite, got 'nan'",
@@ -287,7 +288,9 @@ def test_every_command(run: Any, folder: Path) -> None:
     assert run(f"{correction} --reason 'wrong column'")[:2] == (0, f"corrected; {both}")
     assert run(correction)[:2] == (0, f"it has these values already; {both}")
     withdrawal = "withdraw trial --result 2 --reason 'wrong patient'"
-    assert run(withdrawal)[:2] == (0, f"withdrawn; {way}")
+    one = way.replace("1 result in all", "1 of 2 results count")
+    assert run(withdrawal)[:2] == (0, f"withdrawn; {one}")
+    assert run(withdrawal)[:2] == (0, f"it was withdrawn already; {one}")
     assert run("cancel trial trial-000003")[:2] == (0, "cancelled trial-000003\n")
     code, out, _ = run("status trial")
     assert code == 0

@@ -416,7 +416,10 @@ def test_names_that_nobody_can_tell_apart(name: str) -> None:
     for kind in ({"objectives": ["x", name]}, {"objectives": {name: "min", "x": "max"}}):
         with pytest.raises(InputError):
             plain(**kind)
-    for table in ({"features": FRAME.rename(columns={"u": name})}, {"arms": ["a", name]}):
+    for table in (
+        {"features": FRAME.set_axis(pd.Index([name, "v"], dtype=object), axis=1)},
+        {"arms": ["a", name]},
+    ):
         with pytest.raises(InputError):
             linear(**table)
 

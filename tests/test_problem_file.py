@@ -205,7 +205,7 @@ WRONG: list[tuple[str, dict[str, str], str]] = [
     (LINEAR, {"arms": "arm,u,u\na,1,1\nb,2,2\n"}, "duplicate column in arms.csv 'u'"),
     (LINEAR, {"arms": "arm,u\n,1\nb,2\n"}, "arms.csv line 2 has an empty name"),
     (LINEAR, {"arms": "arm,u\n"}, "arms.csv must have a header line and at least one more"),
-    (LINEAR, {"arms": ""}, "arms.csv must have a header line and at least one more"),
+    (LINEAR, {"arms": ""}, "arms.csv is empty: it needs a header line"),
     (
         LINEAR + "answers = 'z.csv'",
         {"arms": ARMS, "z": "z,u\np,1\nq,2\n"},

@@ -128,10 +128,27 @@ def test_a_changed_log_is_said(study: Study, monkeypatch: pytest.MonkeyPatch) ->
     assert "event 2 was changed" in html
 
 
+def test_findings_are_escaped() -> None:
+    problem = Problem(objectives=["gain <b>"], covariance=[1.0], arms=ARMS)
+    made = Study.create(problem, "sqlite://", name="new", seed=1)
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=40).tolist()
+    values[20] = 9.0
+    made.tell_many({"arm": ARMS[i % 2], "gain <b>": x} for i, x in enumerate(values))
+    html = report(made, at)
+    assert {"script", "b"} & set(Page(html).tags) == set()
+    text = Page(html).text
+    assert "Arm '<script>alert(1)</script>'" not in text
+    assert f"Result 21: gain <b> = 9 of arm '{ARMS[0]}' is " in text
+    assert f"Arm '{ARMS[2]}' has no result." in text
+    assert "what is promised may not hold" in text
+
+
 def test_an_empty_study() -> None:
     problem = Problem(objectives=["a"], covariance=[1.0], arms=2)
     html = report(Study.create(problem, "sqlite://", name="new", seed=1), at)
     assert "Open after 0 results" in html
+    assert "Nothing speaks against it" not in html
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from psips import environments, instances
+    from psips.checking import check_results
+    from psips.client import Client
     from psips.errors import InputError
     from psips.geometry import complexity
     from psips.instances import Instance, instance, load
@@ -26,6 +28,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Ball",
     "Box",
+    "Client",
     "InputError",
     "Instance",
     "Prior",
@@ -35,6 +38,7 @@ __all__ = [
     "Session",
     "Study",
     "Summary",
+    "check_results",
     "complexity",
     "environments",
     "instance",
@@ -49,6 +53,7 @@ __all__ = [
 _HOMES = {
     "Ball": "psips.parameters",
     "Box": "psips.parameters",
+    "Client": "psips.client",
     "InputError": "psips.errors",
     "Instance": "psips.instances",
     "Prior": "psips.parameters",
@@ -58,6 +63,7 @@ _HOMES = {
     "Session": "psips.session",
     "Study": "psips.study",
     "Summary": "psips.simulation",
+    "check_results": "psips.checking",
     "complexity": "psips.geometry",
     "instance": "psips.instances",
     "load": "psips.instances",

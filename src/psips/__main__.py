@@ -1,6 +1,6 @@
 """``python -m psips`` is the command line."""
 
-from psips.cli import main
+from psips.cli import command
 
 if __name__ == "__main__":
-    main()
+    command()

@@ -74,11 +74,31 @@ def unknown(kind: str, name: object, known: Sequence[str]) -> InputError:
     >>> print(unknown("arm", "x", ["left", "right"]))
     unknown arm 'x'; known: 'left', 'right'
     """
+    near = nearest(str(name), known)
+    hint = f": did you mean {quote(near)}?" if near else ";"
+    return InputError(f"unknown {kind} {quote(str(name))}{hint} known: {listing(known)}")
+
+
+def nearest(name: str, known: Sequence[str]) -> str | None:
+    """Return the known name that is most like one that is not; case and spaces do not count.
+
+    Examples
+    --------
+    >>> nearest("bnt half", ["BNT", "BNT Half"]), nearest("x", ["left"])
+    ('BNT Half', None)
+    """
     from difflib import get_close_matches  # an error path: do not pay for it at import
 
-    near = get_close_matches(str(name)[:QUOTED], known, n=1)
-    hint = f": did you mean {quote(near[0])}?" if near else ";"
-    return InputError(f"unknown {kind} {quote(str(name))}{hint} known: {listing(known)}")
+    folded: dict[str, str] = {}
+    for one in known:
+        folded.setdefault(fold(one), one)
+    near = get_close_matches(fold(name[:QUOTED]), list(folded), n=1)
+    return folded[near[0]] if near else None
+
+
+def fold(name: str) -> str:
+    """Return what is left of a name if case and spaces do not count."""
+    return "".join(name.casefold().split())
 
 
 def check_keys(kind: str, given: Iterable[str], known: Sequence[str]) -> None:

@@ -10,11 +10,10 @@ from psips.errors import InputError, quote
 MEGABYTES = 100  # of a file
 
 
-def read_text(what: str, path: str | os.PathLike[str]) -> str:
-    """Return the text of a file in UTF-8; ``what`` says in a message what it should be.
+def read_bytes(what: str, path: str | os.PathLike[str]) -> bytes:
+    """Return what is in a file; ``what`` says in a message what it should be.
 
-    A byte-order mark, which spreadsheets put in front, is left out. A device or a pipe is
-    read like a file, and like a file no further than the limit.
+    A device or a pipe is read like a file, and like a file no further than the limit.
     """
     try:
         with Path(path).open("rb") as file:
@@ -26,8 +25,13 @@ def read_text(what: str, path: str | os.PathLike[str]) -> str:
         raise InputError(
             f"{what} {shown(path)} is too large: at most {MEGABYTES} MB are read from a file"
         )
+    return data
+
+
+def read_text(what: str, path: str | os.PathLike[str]) -> str:
+    """Return the text of a file in UTF-8, without the byte-order mark that it may have."""
     try:
-        return data.decode("utf-8-sig")
+        return read_bytes(what, path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(
             f"{what} {shown(path)} is not in UTF-8: byte {error.start + 1:,} cannot be read"

@@ -13,7 +13,7 @@ from psips.engine import Engine
 from psips.errors import InputError, quote
 from psips.kernels.belief import spans
 from psips.kernels.model import Floats, Ints
-from psips.kernels.round import EVIDENCE, LOG_BUDGET, THRESHOLD
+from psips.kernels.outcome import EVIDENCE, LOG_BUDGET, THRESHOLD
 from psips.problem import Problem
 from psips.rules import Rules
 from psips.seeds import Key
@@ -149,10 +149,10 @@ def _replay(history: History, looks: Ints) -> Iterator[Engine]:
     stopping = "never" if known.stopping == "elimination" else known.stopping  # has its own
     # How arms were chosen does not matter here, nor how draws are made: their law is the same.
     rules = replace(known, sampling="uniform", stopping=stopping, draws="first-hit", eta=1.0)
-    options = rules.options(problem)
+    program = rules.program(problem)
     x = problem.inward(history.values)
     if known.stopping == "predicted":  # what counts is what came after the prediction
-        yield from _retold(Engine(model, options, history.key), history.arms, x, looks)
+        yield from _retold(Engine(model, program, history.key), history.arms, x, looks)
         return
     N, sums = np.zeros(model.K), np.zeros((model.K, model.d))
     done = 0
@@ -161,7 +161,7 @@ def _replay(history: History, looks: Ints) -> Iterator[Engine]:
         N += np.bincount(arms, minlength=model.K)
         np.add.at(sums, arms, rows)
         done = look
-        engine = Engine(model, options, history.key, problem.prior_arrays)
+        engine = Engine(model, program, history.key, problem.prior_arrays)
         engine.know(N, sums if model.unstructured else model.A.T @ sums, sums)
         engine.judge()
         yield engine

@@ -17,14 +17,17 @@ why LEVEL is small.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from psips.checks import RANK
 from psips.coordinates import orthonormal
-from psips.engine import Engine
+from psips.kernels.model import Floats
 from psips.problem import Problem
+
+if TYPE_CHECKING:
+    from psips.engine import Engine
 
 LEVEL = 1e-4  # p-value below which the model is said not to fit
 NAMED = 3  # arms named that deviate
@@ -123,7 +126,21 @@ def fit_of(problem: Problem, engine: Engine) -> Fit | None:
     """
     if problem.features is None:
         return None
-    pulls, sums = engine.belief.pulls, engine.belief.sums
+    return fit_of_sums(problem, engine.belief.pulls, engine.belief.sums)
+
+
+def fit_of_sums(problem: Problem, pulls: Floats, sums: Floats) -> Fit:
+    """Return how the linear model fits results of which numbers and sums are known.
+
+    Parameters
+    ----------
+    problem : Problem
+        With features.
+    pulls : (K,) array
+    sums : (K, d) array
+        Of the results of each arm, every objective maximised.
+    """
+    assert problem.features is not None
     arms = np.flatnonzero(pulls)
     untested = Fit(np.nan, 0, np.nan, ())
     if not len(arms) or pulls.max() < 2 or not np.all(np.isfinite(sums[arms])):
@@ -138,11 +155,11 @@ def fit_of(problem: Problem, engine: Engine) -> Fit | None:
 
     scaled = sums[arms] / roots  # sqrt(N) times the means: covariance Sigma
     rest = scaled - U @ (U.T @ scaled)
-    statistic = float(np.einsum("ac,ce,ae->", rest, engine.model.P, rest))
+    statistic = float(np.einsum("ac,ce,ae->", rest, problem.model.P, rest))
     left = 1.0 - np.sum(U**2, axis=1)  # variance of a residual, in units of Sigma
     free = left > FIXED
     errors = np.zeros(rest.shape)
-    errors[free] = rest[free] / np.sqrt(left[free, None] * np.diag(engine.model.Sigma))
+    errors[free] = rest[free] / np.sqrt(left[free, None] * np.diag(problem.model.Sigma))
     errors = problem.outward(errors)
     worst = np.argsort(-np.abs(errors).max(axis=1), kind="stable")[:NAMED]
     deviations = []

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from psips.checks import Nested, by_name, fit, nested
 from psips.errors import InputError, quote
+from psips.kernels.model import BALL, BOX, EVERYTHING, Floats
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,74 @@ class Prior:
             given = getattr(self, name)
             if not isinstance(given, Mapping) and not hasattr(given, "to_dict"):
                 object.__setattr__(self, name, nested(f"the {name} of the prior", given))
+
+
+class Limits(NamedTuple):
+    """Bounds of a parameter set as the kernels read them, every objective maximised."""
+
+    kind: int
+    radii: Floats  # (d,) of a ball; infinite without one
+    low: Floats  # (h, d) of a box; empty without one
+    high: Floats
+
+
+def limits(given: object, objectives: Sequence[str], h: int, signs: Floats) -> Limits:
+    """Check a parameter set, and return its bounds.
+
+    Parameters
+    ----------
+    given : Ball, Box or None
+    objectives : sequence of str
+    h : int
+        Rows of theta.
+    signs : array (d,)
+        1 for an objective to maximise, -1 for one to minimise.
+
+    Examples
+    --------
+    >>> limits(Ball(3), ["yield"], 2, np.ones(1)).radii
+    array([3.])
+    """
+    d = len(objectives)
+    everywhere, none = np.full(d, np.inf), np.zeros((0, 0))
+    if given is None:
+        return Limits(EVERYTHING, everywhere, none, none)
+    if isinstance(given, Ball):
+        radii = fit("the radius of the ball", given.radius, (d,))
+        if not np.all(radii > 0):
+            raise InputError(
+                f"the radius of the ball must be positive, got {quote(given.radius)}"
+            )
+        return Limits(BALL, radii, none, none)
+    if not isinstance(given, Box):
+        raise InputError(f"parameter_set must be a Ball or a Box, got {quote(given)}")
+    low = fit("the low end of the box", given.low, (h, d))
+    high = fit("the high end of the box", given.high, (h, d))
+    if not np.all(low < high):
+        row, c = np.argwhere(low >= high)[0]
+        raise InputError(
+            f"the box is empty for objective {objectives[c]!r}: "
+            f"low {low[row, c]} is not below high {high[row, c]}"
+        )
+    flip = signs < 0
+    return Limits(BOX, everywhere, np.where(flip, -high, low), np.where(flip, -low, high))
+
+
+def check_inside(bounds: Limits, objectives: Sequence[str], theta: Floats) -> None:
+    """Raise if a truth (h, d), in the kernels' orientation, lies outside the parameter set."""
+    kind, ball, low, high = bounds
+    for c, objective in enumerate(objectives):
+        norm = float(np.linalg.norm(theta[:, c]))
+        if norm > ball[c] * (1 + 1e-12):
+            raise InputError(
+                f"the truth of objective {objective!r} has norm {norm:.6g}, but the "
+                f"parameter set is a ball of radius {ball[c]:g}: widen it"
+            )
+        if kind == BOX and np.any((theta < low) | (theta > high), axis=0)[c]:
+            raise InputError(
+                f"the truth of objective {objective!r} lies outside the parameter set, a "
+                f"box: widen it"
+            )
 
 
 def read_prior(arms: Sequence[str], objectives: Sequence[str], prior: object) -> Prior:

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from psips.checks import (
     Table,
-    fit,
     frozen,
     read_arms,
     read_covariance,
@@ -30,9 +29,9 @@ from psips.coordinates import (
 )
 from psips.errors import InputError, check_keys, quote, unknown
 from psips.features import read_design
-from psips.kernels.model import BALL, BOX, EVERYTHING, Floats, Model
+from psips.kernels.model import BALL, BOX, Floats, Model
 from psips.names import as_recorded
-from psips.parameters import Ball, Box, Prior, read_prior
+from psips.parameters import Ball, Box, Limits, Prior, check_inside, limits, read_prior
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -308,48 +307,13 @@ class Problem:
             return None
         return np.array(self.prior.pulls), self.inward(self.prior.means)
 
-    def _theta_limits(self) -> tuple[int, Floats, Floats, Floats]:
-        """Kind, radii, low and high of the parameter set in the kernels' orientation."""
-        everywhere, none = np.full(self.d, np.inf), np.zeros((0, 0))
-        theta = self.parameter_set
-        if theta is None:
-            return EVERYTHING, everywhere, none, none
-        if isinstance(theta, Ball):
-            radii = fit("the radius of the ball", theta.radius, (self.d,))
-            if not np.all(radii > 0):
-                raise InputError(
-                    f"the radius of the ball must be positive, got {quote(theta.radius)}"
-                )
-            return BALL, radii, none, none
-        if not isinstance(theta, Box):
-            raise InputError(f"parameter_set must be a Ball or a Box, got {quote(theta)}")
-        low = fit("the low end of the box", theta.low, (self.h, self.d))
-        high = fit("the high end of the box", theta.high, (self.h, self.d))
-        if not np.all(low < high):
-            row, c = np.argwhere(low >= high)[0]
-            raise InputError(
-                f"the box is empty for objective {self.objectives[c]!r}: "
-                f"low {low[row, c]} is not below high {high[row, c]}"
-            )
-        flip = self.signs < 0
-        return BOX, everywhere, np.where(flip, -high, low), np.where(flip, -low, high)
+    def _theta_limits(self) -> Limits:
+        """Return the bounds of the parameter set in the kernels' orientation."""
+        return limits(self.parameter_set, self.objectives, self.h, self.signs)
 
     def check_parameter(self, theta: Floats) -> None:
         """Raise if a truth (h, d) lies outside the parameter set."""
-        kind, ball, low, high = self._theta_limits()
-        inward = self.inward(theta)
-        for c, objective in enumerate(self.objectives):
-            norm = float(np.linalg.norm(inward[:, c]))
-            if norm > ball[c] * (1 + 1e-12):
-                raise InputError(
-                    f"the truth of objective {objective!r} has norm {norm:.6g}, but the "
-                    f"parameter set is a ball of radius {ball[c]:g}: widen it"
-                )
-            if kind == BOX and np.any((inward < low) | (inward > high), axis=0)[c]:
-                raise InputError(
-                    f"the truth of objective {objective!r} lies outside the parameter set, a "
-                    f"box: widen it"
-                )
+        check_inside(self._theta_limits(), self.objectives, self.inward(theta))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, strings and numbers; `from_dict` gives back the same problem exactly."""

@@ -341,7 +341,8 @@ def _results(path: Path, data: Mapping[str, Any], problem: Problem) -> Results |
     source = _path(path, data, "results")
     if source is None:
         return None
-    header, lines = read_cells(source)
+    grid = read_cells(source)
+    header, lines = grid.header, grid.with_points(problem.objectives).lines
     for column in ("arm", *problem.objectives):  # other columns are left alone
         if column not in header:
             raise InputError(
@@ -354,8 +355,8 @@ def _results(path: Path, data: Mapping[str, Any], problem: Problem) -> Results |
         try:
             arms[i] = problem.arm_index(row["arm"])
         except InputError as error:
-            raise InputError(f"{source.name} line {line}: {error}") from None
-        values[i] = [read_cell(source, line, c, row[c]) for c in problem.objectives]
+            raise InputError(f"{grid.place(line)}: {error}") from None
+        values[i] = [read_cell(grid.place(line), c, row[c]) for c in problem.objectives]
     return Results(arms, values)
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import platform
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 from html import escape
 from itertools import combinations
@@ -13,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psips import __version__, plots
+from psips.appendix import changes, features, in_utc, log
 from psips.fronts import front_height, used_marks
 from psips.page import STYLE, figures, legend, table
 from psips.parameters import Ball
-from psips.problem import Problem
 from psips.promises import (
     PROVEN,
     evidence_caption,
@@ -26,14 +25,13 @@ from psips.promises import (
     within,
 )
 from psips.rules import CALIBRATION, SAMPLING, STOPPING
-from psips.store import is_time
-from psips.study import Study, Verification
+from psips.study import Study
 from psips.study.inputs import now, stamp
-from psips.study.state import CONFIRMED, CORRECTED, WITHDRAWN, State
+from psips.study.state import State
 
 if TYPE_CHECKING:
+    from psips.diagnostics import Diagnosis
     from psips.status import Status
-    from psips.store import Event
 
 PLANE = (4.6, 4.0)  # inches of a front: its letters can be read on a telephone
 COURSE = (4.6, 4.2)  # the same of what is drawn over time
@@ -54,18 +52,19 @@ def report(study: Study, clock: Callable[[], datetime] = now) -> str:
     at = stamp(clock())
     parts = [
         f"<h1>{escape(study.name)}</h1>",
-        f'<p class="small">Report written {_time(at)} by psips {__version__}.</p>',
+        f'<p class="small">Report written {in_utc(at)} by psips {__version__}.</p>',
         _answer(state, known),
         _held(study),
         _promise(state),
         _design(state),
         _measured(state, known, at),
+        _assumptions(study.diagnosis()),
         _front(study, known),
         _verdicts(state, known),
         _course(study),
-        _changes(state, events),
-        _log(found, state),
-        _features(state.problem),
+        changes(state, events),
+        log(found, state),
+        features(state.problem),
     ]
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -149,7 +148,7 @@ def _design(state: State) -> str:
         for row, line in zip(rows, correlation, strict=True):
             row += [f"{value:.3g}" for value in line]
     facts: list[list[Any]] = [
-        ["registered", _time(state.created.at)],
+        ["registered", in_utc(state.created.at)],
         ["delta", f"{rules.delta:g}"],
         ["stopping rule", f"{rules.stopping}: {STOPPING[rules.stopping].about}"],
         ["sampling rule", f"{rules.sampling}: {SAMPLING[rules.sampling].about}"],
@@ -196,7 +195,7 @@ def _measured(state: State, known: Status, at: str) -> str:
         text += f"Of {len(ledger.tickets):,} measurements asked for: {counts}. "
     if ledger.results:
         first, last = ledger.results[0].told, ledger.results[-1].told
-        text += f"First result {_time(first)}, last {_time(last)}."
+        text += f"First result {in_utc(first)}, last {in_utc(last)}."
     head = ["arm", "results", "pending", *problem.objectives]
     rows = []
     for arm, row in known.arms.iterrows():
@@ -208,51 +207,39 @@ def _measured(state: State, known: Status, at: str) -> str:
     return (
         f"<h2>What was measured</h2>\n<p>{text}</p>\n{table(head, rows, right=1)}"
         '<p class="small">Estimates of the means ± standard errors; pending: asked for, not '
-        f"yet told.</p>{_fit(known)}{_noise(state)}"
+        "yet told.</p>"
     )
 
 
-def _noise(state: State) -> str:
-    """Compare the noise registered, on which every promise rests, with that of the results."""
-    counted = [result for result in state.ledger.results if not result.withdrawn]
-    groups: dict[str, list[Any]] = {}
-    for result in counted:
-        groups.setdefault(result.arm, []).append(result.values)
-    freedom = len(counted) - len(groups)
-    if freedom < 1:
-        return ""
-    from scipy.stats import chi2
-
-    problem = state.problem
-    squares = sum(
-        ((np.array(x) - np.mean(x, axis=0)) ** 2).sum(axis=0) for x in groups.values()
-    )
-    ratio = np.sqrt(squares / freedom / np.diag(problem.covariance))
-    low, high = np.sqrt(freedom / chi2.ppf([0.975, 0.025], freedom))
-    parts = [
-        f"{escape(name)} {r:.2f} ({r * low:.2f} to {r * high:.2f})"
-        for name, r in zip(problem.objectives, ratio, strict=True)
+def _assumptions(found: Diagnosis) -> str:
+    """Say whether the results look like what every promise rests on."""
+    text = "Promises rest on what is assumed: results that are independent and normal around "
+    text += "the mean of their arm, with the covariance registered. "
+    text += found.scatter_text
+    if found.fit is not None and not found.fit.rejected:
+        fit = str(found.fit)
+        text += f" {fit[0].upper()}{fit[1:]}."
+    if found.untested:
+        text += f" Not tested: {'; '.join(found.untested)}."
+    if found.deviations:
+        verdict = '<p class="answer warning">The results are not as assumed, and what is '
+        verdict += "promised may not hold; what was found is below.</p>"
+    else:
+        verdict = "<p>Nothing speaks against it.</p>" if found.scatter else ""
+    rows = [
+        [one.kind, f"{one.what[0].upper()}{one.what[1:]}.", one.chance, f"{one.advice}."]
+        for one in found.findings
     ]
-    off = bool(((ratio * low > 1.0) | (ratio * high < 1.0)).any())
-    warning = (
-        " An interval without 1 says that the noise is not as registered, and what is promised "
-        "does not hold then."
-        if off
-        else ""
+    head = ["finding", "what", "how sure", "what to do"]
+    level = (
+        '<p class="small">p: the chance of something as striking, of its kind, in results that '
+        f"are as assumed. It is said if that happens by chance in at most {found.level:g} of "
+        "such studies, at each look anew.</p>"
     )
     return (
-        "<p>Promises rest on the covariance registered. Standard deviation of results of the "
-        f"same arm, as a multiple of the one registered (95% interval): {', '.join(parts)}."
-        f"{warning}</p>"
+        "<h2>Do the results look like what was assumed?</h2>\n"
+        f"<p>{escape(text)}</p>\n{verdict}" + (f"{table(head, rows)}{level}" if rows else "")
     )
-
-
-def _fit(known: Status) -> str:
-    if known.fit is None:
-        return ""
-    text = str(known.fit)
-    text = escape(text[0].upper() + text[1:])
-    return f'<p class="answer warning">{text}.</p>' if known.fit.rejected else f"<p>{text}.</p>"
 
 
 def _front(study: Study, known: Status) -> str:
@@ -328,85 +315,8 @@ def _course(study: Study) -> str:
     )
 
 
-def _changes(state: State, events: Sequence[Event]) -> str:
-    rows = []
-    for event in events:
-        data = event.payload
-        reason = data.get("reason", "")
-        awaits = data.get("awaits") and event.seq in state.proposals
-        note = " (waits for another person)" if awaits else ""
-        if event.kind == CONFIRMED:
-            what = ", ".join(
-                [f"result {n}" for n in data["results"]]
-                + [f"event {n}" for n in data["events"]]
-            )
-            rows.append([_time(event.at), "confirmed", what, reason])
-        elif event.kind == CORRECTED:
-            arm = state.ledger.result(data["result"]).arm
-            old, new = (_values(data[key]) for key in ("instead_of", "values"))
-            what = f"result {data['result']} ({arm}): {old} became {new}{note}"
-            rows.append([_time(event.at), "corrected", what, reason])
-        elif event.kind == WITHDRAWN:
-            for number in data["results"]:
-                result = state.ledger.result(number)
-                what = f"result {number} ({result.arm}){note}"
-                rows.append([_time(event.at), "withdrawn", what, reason])
-            for ticket in data["tickets"]:
-                rows.append([_time(event.at), "cancelled", f"ticket {ticket}", reason])
-    if not rows:
-        return "<h2>Corrections and withdrawals</h2>\n<p>None.</p>"
-    head = ["when", "what", "which", "reason"]
-    return f"<h2>Corrections and withdrawals</h2>\n{table(head, rows)}"
-
-
-def _log(found: Verification, state: State) -> str:
-    import numba
-
-    rows = [["events", f"{found.events:,}"], ["hash of the last event", found.head]]
-    rows += [["problem", problem] for problem in found.problems]
-    text = "The log of events was checked for this report: every hash fits, and it replays."
-    if found.problems:
-        text = "<strong>The log of events does not verify.</strong> What does not fit is below."
-    created = ", ".join(f"{k} {v}" for k, v in state.created.payload["versions"].items())
-    current = {
-        "psips": __version__,
-        "numpy": np.__version__,
-        "numba": numba.__version__,
-        "python": platform.python_version(),
-    }
-    rows.append(["versions at registration", created])
-    rows.append(["versions of this report", ", ".join(f"{k} {v}" for k, v in current.items())])
-    return f"<h2>The log, and versions</h2>\n<p>{text}</p>\n{table(None, rows)}"
-
-
-def _features(problem: Problem) -> str:
-    if problem.features is None or problem.answer_features is None:
-        return ""
-    tables = [("Features of the arms", "arm", problem.arms, problem.features)]
-    if problem.transductive:
-        tables.append(
-            ("Features of the answers", "answer", problem.answers, problem.answer_features)
-        )
-    text = ""
-    for title, kind, names, array in tables:
-        rows = [
-            [name, *(f"{value:.6g}" for value in row)]
-            for name, row in zip(names, array, strict=True)
-        ]
-        text += f"<h2>{title}</h2>\n{table([kind, *problem.feature_names], rows, right=1)}"
-    return text
-
-
 def _estimate(mean: float, se: float, none: str) -> str:
     if np.isnan(mean):
         return none
     digits = 3 if se == 0 else int(np.clip(1 - np.floor(np.log10(se)), 0, 8))
     return f"{mean:.{digits}f} ± {se:.{digits}f}"
-
-
-def _values(values: dict[str, float]) -> str:
-    return ", ".join(f"{name} {value:g}" for name, value in values.items())
-
-
-def _time(at: str) -> str:
-    return f"{at[:10]} {at[11:19]} UTC" if is_time(at) else "at no valid time"

@@ -78,8 +78,8 @@ class Session:
         self.problem = problem
         self.rules = read_rules(rules, choices)
         weights = None if target is None else _read_target(problem, target)
-        options = self.rules.options(problem, weights)
-        self.engine = Engine(problem.model, options, draw_key(rng), problem.prior_arrays)
+        program = self.rules.program(problem, weights)
+        self.engine = Engine(problem.model, program, draw_key(rng), problem.prior_arrays)
         self._told: list[tuple[int, Floats]] = []
 
     @overload
@@ -192,7 +192,7 @@ class Session:
     @property
     def results(self) -> int:
         """Number of results told."""
-        return int(self.engine.belief.tally[0])
+        return self.engine.results
 
     @property
     def pulls(self) -> dict[str, int]:
@@ -238,7 +238,7 @@ class Session:
         >>> twin.ask(5) == session.ask(5)
         True
         """
-        target = self.engine.options.target.tolist()
+        target = self.engine.program.options.target.tolist()
         return {
             "format": FORMAT,
             "problem": self.problem.to_dict(),

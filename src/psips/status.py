@@ -11,19 +11,7 @@ import numpy as np
 from psips.engine import Engine
 from psips.kernels.accounts import PIECES, SETTLED
 from psips.kernels.model import Floats
-from psips.kernels.round import (
-    BY_APE,
-    BY_BAYES,
-    BY_CERTIFICATES,
-    BY_ELIMINATION,
-    BY_GLR,
-    BY_PREDICTION,
-    EVIDENCE,
-    LOG_BUDGET,
-    LOG_HIT,
-    NEVER,
-    THRESHOLD,
-)
+from psips.kernels.outcome import EVIDENCE, LOG_BUDGET, LOG_HIT, THRESHOLD
 from psips.lack_of_fit import Fit, fit_of
 from psips.problem import Problem
 from psips.verdicts import verdicts_of
@@ -134,7 +122,7 @@ def status_of(
         "also": [", ".join(problem.aliases[answer][1:]) for answer in problem.answers],
     }
     return Status(
-        results=int(engine.belief.tally[0]),
+        results=engine.results,
         stopped=engine.stopped,
         candidate_set=candidate_set,
         arms=arms_table(problem, engine),
@@ -184,21 +172,21 @@ def _estimates(problem: Problem, engine: Engine, features: Floats) -> dict[str, 
 def progress_of(problem: Problem, engine: Engine) -> float:
     """Return how far a run has come: 0 at the start, 1 at the stop; noisy in between."""
     settled = 0
-    if engine.options.stopping == BY_CERTIFICATES:
+    if engine.program.stopping == "certified":
         settled = sum(one.verdict != "open" for one in verdicts_of(problem, engine))
     return _evidence(engine, settled)["fraction"] or 0.0
 
 
 def _evidence(engine: Engine, settled: int) -> dict[str, float | None]:
     """Return how far the stopping rule in use has come."""
-    outcome, rule = engine.outcome, engine.options.stopping
-    if rule == BY_GLR:
+    outcome, rule = engine.outcome, engine.program.stopping
+    if rule == "glr":
         return _of_ratio(engine)
-    if rule == BY_BAYES:
+    if rule == "bayes":
         value, threshold = float(outcome[EVIDENCE]), float(outcome[THRESHOLD])
         fraction = 1.0 if engine.stopped else min(1.0, value / max(threshold, 1e-300))
         return {"evidence": value, "threshold": threshold, "fraction": fraction}
-    if rule == BY_PREDICTION:
+    if rule == "predicted":
         value, threshold = float(outcome[EVIDENCE]), float(outcome[THRESHOLD])
         fraction = 1.0 if engine.stopped else 0.99 * min(1.0, value / max(threshold, 1e-300))
         return {
@@ -208,14 +196,14 @@ def _evidence(engine: Engine, settled: int) -> dict[str, float | None]:
             "claims": max(0.0, float(outcome[PIECES])),
             "fraction": fraction,
         }
-    if rule in (BY_CERTIFICATES, BY_APE, BY_ELIMINATION):
+    if rule in ("certified", "ape", "elimination"):
         n = engine.model.n
-        settled = settled if rule == BY_CERTIFICATES else int(outcome[EVIDENCE])
+        settled = settled if rule == "certified" else int(outcome[EVIDENCE])
         return {"settled": float(settled), "answers": float(n), "fraction": settled / n}
     hit, budget = float(outcome[LOG_HIT]), float(outcome[LOG_BUDGET])
     if engine.stopped:
         fraction = 1.0
-    elif rule == NEVER or budget <= 0.0:
+    elif rule == "never" or budget <= 0.0:
         fraction = 0.0
     else:
         fraction = min(1.0, max(0.0, hit / budget))
@@ -232,7 +220,7 @@ def _of_ratio(engine: Engine) -> dict[str, float | None]:
         return {"evidence": 0.0, "threshold": None, "fraction": 0.0, "remaining": None}
     value, threshold = engine.ratio()
     fraction = 1.0 if engine.stopped else min(1.0, max(value, 0.0) / threshold)
-    t = float(engine.belief.tally[0])
+    t = float(engine.results)
     remaining = None
     if engine.stopped:
         remaining = 0.0

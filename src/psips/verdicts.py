@@ -7,6 +7,7 @@ need nothing else; linear ones need ``parameter_set=Ball(...)``.
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,7 +86,7 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
         if not problem.unstructured:
             why = "the arms measured do not span the features yet"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
-    log_inverse = engine.options.calibration.log_inverse
+    log_inverse = engine.program.options.calibration.log_inverse
     engine = engine.without_prior()
     belief = engine.belief
     codes, rivals, objectives, widths, L = attentively(
@@ -158,7 +159,10 @@ def _promises(
         arms, coefficients = combinations(model.A, model.Z[pairs[:, 0]] - model.Z[pairs[:, 1]])
         weights = np.abs(coefficients)
         weights[weights < ROUNDING * weights.max(axis=1, keepdims=True)] = 0.0
-    counts = attentively(further, model, belief, engine.front.inside, L, pairs, arms, weights)
+    inside = engine.front.inside
+    counts = attentively(
+        further, model, belief, deepcopy(belief), inside, L, pairs, arms, weights
+    )
     return [
         [(int(arms[row, k]), int(counts[row, k])) for k in np.flatnonzero(counts[row])]
         for row in range(len(pairs))

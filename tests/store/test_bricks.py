@@ -342,7 +342,7 @@ def test_terminals_are_safe(run: Any, tmp_path: Path) -> None:
 
 
 def test_spreadsheets_are_safe(store: DatabaseStore) -> None:
-    from psips.cli.exports import as_csv
+    from psips.study.exports import as_csv
 
     names = ["=1+1", "@x", "+y", "-z", "plain"]
     study = Study.create(problem(objectives=["=cmd"], arms=names), store, seed=1)
@@ -370,9 +370,9 @@ def test_times_in_the_report_are_no_script(store: DatabaseStore) -> None:
             )
     with pytest.raises(InputError, match="has no valid time"):
         Study.open("trial", store)
-    from psips.report import _time
+    from psips.appendix import in_utc
 
-    assert "<" not in _time("<script>a()</script>")
+    assert "<" not in in_utc("<script>a()</script>")
 
 
 # 13. Time.

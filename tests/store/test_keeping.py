@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from psips.cli.exports import as_csv, as_data
 from psips.errors import InputError
 from psips.problem import Problem
 from psips.report import report
 from psips.store import DatabaseStore, StoreError, open_store
 from psips.study import Study, transfer, verify_log
+from psips.study.exports import as_csv, as_data
 from psips.study.signing import check_signature, sign
 
 EXAMPLES = Path(__file__).parent / "examples"

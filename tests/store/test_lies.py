@@ -19,6 +19,7 @@ from psips.errors import InputError
 from psips.problem import Problem
 from psips.report import report
 from psips.store import (
+    DamagedError,
     DatabaseStore,
     Event,
     LostError,
@@ -150,6 +151,16 @@ def test_a_changed_payload_is_refused(study: Study, store: DatabaseStore) -> Non
         with pytest.raises(InputError, match=r"event 2 \(told\) was changed.*study verify"):
             call()
     assert study.verify().problems[0].startswith("event 2 (told) was changed")
+
+
+def test_a_change_before_the_cached_state_is_found_by_a_correction(study: Study) -> None:
+    study.correct([1.0, 1.0], result=1)  # has the state cached
+    change(study, "UPDATE events SET payload = replace(payload, '2.0', '2.5') WHERE seq = 2")
+    opened = again(study)  # which does not read event 2
+    seq = opened.state.seq
+    with pytest.raises(DamagedError, match=r"event 2 \(told\) was changed"):
+        opened.correct([1.5, 1.0], result=1)
+    assert study.store.read(study.name)[-1].seq == seq
 
 
 def test_new_events_are_checked_by_a_live_process(study: Study) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import sys
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -11,18 +14,23 @@ from psips import __version__
 from psips.cli import keeping as keeping  # adds to the commands of studies
 from psips.cli.bench import bench
 from psips.cli.calibrate import calibrate
+from psips.cli.check import check
 from psips.cli.complexity import complexity
 from psips.cli.demo import demo
-from psips.cli.escaping import sentences
+from psips.cli.init import init
 from psips.cli.instance_options import CONTEXT
 from psips.cli.instances import instances
 from psips.cli.plan import plan
 from psips.cli.report import report
 from psips.cli.reproduce import reproduce, results
 from psips.cli.screen import HELP, examples
+from psips.cli.serve import serve
 from psips.cli.simulate import simulate
 from psips.cli.study import study
 from psips.errors import InputError
+from psips.escaping import sentences
+
+INTERRUPTED = 130  # the code of a command that Ctrl-C has ended
 
 app = typer.Typer(
     name="psips",
@@ -56,6 +64,18 @@ app.command(
 )(calibrate)
 app.command(
     epilog=examples(
+        "psips init results.csv",
+        "psips init results.xlsx --sheet May --objective efficacy --objective toxicity=min",
+    )
+)(init)
+app.command(
+    epilog=examples(
+        "psips check results.csv --problem design.toml",
+        "psips check results.csv --problem design.toml --time date --json",
+    )
+)(check)
+app.command(
+    epilog=examples(
         "psips plan design.toml",
         "psips plan design.toml --delta 0.05 --delta 0.01 --plot plan.png",
     )
@@ -71,6 +91,7 @@ app.command(
 )(reproduce)
 app.command(epilog=examples("psips results reproduced --out results.md"))(results)
 app.add_typer(study, name="study")
+app.add_typer(serve, name="serve")
 
 
 def _print_version(asked: bool) -> None:
@@ -98,3 +119,28 @@ def main() -> None:
     except InputError as error:
         print(f"psips: {sentences(str(error))}", file=sys.stderr)
         sys.exit(getattr(error, "exit_code", 2))
+
+
+def command() -> None:
+    """Run the command line as a process of its own, which ends as soon as it is over.
+
+    Python would take everything apart first: a second on a busy machine, and what compiled
+    code that Ctrl-C has left running still works on.
+    """
+    code = 1
+
+    def leave() -> None:  # registered first, so all others of its kind have run before it
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError, AttributeError):
+                stream.flush()
+        os._exit(code)
+
+    atexit.register(leave)
+    try:
+        main()
+        code = 0
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        raise

@@ -7,21 +7,10 @@ from typing import Annotated
 
 import typer
 
-from psips.cli.reading import DEFAULT, checked_store
-from psips.cli.screen import examples
-from psips.cli.study import (
-    NOT_VERIFIED,
-    Json,
-    Key,
-    Name,
-    Number,
-    Overwrite,
-    Reason,
-    StoreUrl,
-    _open,
-    _print,
-    study,
-)
+from psips.cli.reading import DEFAULT, checked_store, open_study
+from psips.cli.screen import examples, show
+from psips.cli.study import NOT_VERIFIED, show_change, study
+from psips.cli.study_options import Json, Key, Name, Number, Overwrite, Reason, StoreUrl, Who
 from psips.cli.writing import check_target, write_whole, write_with
 
 
@@ -39,14 +28,16 @@ def confirm(
     ] = None,
     reason: Reason = "",
     key: Key = None,
+    who: Who = None,
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
     """Confirm a result that is held, or the change that another person has recorded."""
-    with _open(name, store) as opened:
+    with open_study(name, store, who) as opened:
         receipt = opened.confirm(result=result, event=event, reason=reason, key=key)
     data = {"confirmed": 1 - receipt.known, "stopped": receipt.stopped}
-    _print(data, "nothing is to be confirmed" if receipt.known else "confirmed", as_json)
+    done = "nothing is to be confirmed" if receipt.known else "confirmed"
+    show_change(data, done, receipt, as_json)
 
 
 @study.command(epilog=examples("psips study migrate --store sqlite:///lab.db"))
@@ -57,7 +48,7 @@ def migrate(store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
     with open_store(checked_store(store)) as opened:
         before, after = opened.migrate()
     text = f"the store had format {before}, and has format {after} now"
-    _print({"before": before, "after": after}, text, as_json)
+    show({"before": before, "after": after}, text, as_json)
 
 
 @study.command(epilog=examples("psips study backup studies.db"))
@@ -121,14 +112,14 @@ def sign(
     """Sign the head of the log: a file that says what the log was, and who saw it."""
     from psips.study.signing import sign as make
 
-    with _open(name, store) as opened:
+    with open_study(name, store) as opened:
         target = Path(f"{opened.name.replace('/', '_')}.sig") if out is None else out
         check_target(target, overwrite)
         events = opened.events()
         write_whole(target, make(opened.name, events, key))
     head = events[-1]
     data = {"events": head.seq, "head": head.hash, "signature": str(target)}
-    _print(data, f"signed {head.seq} events with hash {head.hash}: {target}", as_json)
+    show(data, f"signed {head.seq:,} events: {target}\n{head.hash}", as_json)
 
 
 @study.command(
@@ -167,12 +158,12 @@ def verify(
                 signed.append(check_signature(name, events, file, signers))
             except InputError as error:
                 problems.append(f"{file.name}: {error}")
-    text = f"{found.events} events, the last has hash {found.head}\n"
+    text = f"{found.events:,} events, the last has hash\n{found.head}\n"
     text += "\n".join([*signed, *problems])
     if not problems:
         text = f"{text.rstrip()}\nthe log is as it was written, and replays"
     data = {**found._asdict(), "problems": problems}
-    _print({**data, "signed": signed} if signatures else data, text, as_json)
+    show({**data, "signed": signed} if signatures else data, text, as_json)
     if problems:
         raise typer.Exit(NOT_VERIFIED)
 
@@ -187,8 +178,8 @@ def heads(store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
         found = {name: Study.open(name, opened).state for name in opened.studies()}
     plain = {name: {"events": s.seq, "head": s.hash} for name, s in found.items()}
     text = "\n".join(f"{s.hash}  {s.seq}  {name}" for name, s in found.items())
-    _print(plain, text, as_json)
+    show(plain, text, as_json)
 
 
 def _print_heads(heads: dict[str, str], as_json: bool) -> None:
-    _print(dict(heads), "\n".join(f"{head}  {name}" for name, head in heads.items()), as_json)
+    show(dict(heads), "\n".join(f"{head}  {name}" for name, head in heads.items()), as_json)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from psips.cli.escaping import one_line
+from psips.escaping import one_line
 
 if TYPE_CHECKING:
     from psips.store import Store

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
-from psips.cli.escaping import one_line
+from psips.cli.screen import progress_line
+from psips.escaping import one_line
 
 if TYPE_CHECKING:
     from psips.store import Event
@@ -27,6 +30,21 @@ def checked_store(url: str) -> str:
     return url
 
 
+def loading() -> Any:
+    """Say on a terminal that the packages of a command are loaded."""
+    return progress_line("loading")
+
+
+@contextmanager
+def open_study(name: str, store: str, who: str | None = None) -> Iterator[Study]:
+    """Open a study for the time of a command."""
+    with loading():
+        from psips.store import open_store
+        from psips.study import Study
+    with open_store(checked_store(store)) as opened:
+        yield Study.open(name, opened, user=who)
+
+
 def raw_events(name: str, store: str) -> list[Event]:
     """Read a log without judging it."""
     from psips.errors import unknown
@@ -38,20 +56,6 @@ def raw_events(name: str, store: str) -> list[Event]:
         if not events:
             raise unknown("study", name, opened.studies())
     return events
-
-
-def held_lines(opened: Study) -> str:
-    """Say which results and changes wait for a confirmation."""
-    text = ""
-    for result in opened.held:
-        values = ", ".join(f"{value:g}" for value in result.values)
-        text += one_line(f"held, does not count: result {result.number} of {result.arm} ")
-        text += f"({values}), beyond what the noise allows: measure again, confirm, correct or "
-        text += "withdraw it\n"
-    for seq, change in sorted(opened.state.proposals.items()):
-        text += one_line(f"event {seq} ({change['kind']}, by {change['user']}) waits for ")
-        text += "another person to confirm it\n"
-    return f"{text}\n" if text else ""
 
 
 def event_line(event: Event) -> str:

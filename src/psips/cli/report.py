@@ -9,7 +9,7 @@ import typer
 
 from psips.cli.reading import DEFAULT, checked_store
 from psips.cli.screen import progress_line
-from psips.cli.study import Name, Overwrite, StoreUrl
+from psips.cli.study_options import Name, Overwrite, StoreUrl
 from psips.cli.writing import check_target, write_whole
 
 

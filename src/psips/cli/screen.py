@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+import typer
+
+from psips.escaping import as_json as written
+from psips.escaping import plain as harmless
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -74,6 +79,11 @@ def progress_bar(text: str, total: int) -> Iterator[Line]:
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(text, total=total)
         yield lambda text: progress.update(task, advance=1, description=text)
+
+
+def show(data: dict[str, Any], text: str, as_json: bool) -> None:
+    """Print what came of a command: as JSON, or in words."""
+    typer.echo(written(data) if as_json else harmless(text))
 
 
 def number(value: float) -> str:

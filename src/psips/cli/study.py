@@ -7,31 +7,50 @@ not known whether it was recorded.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from psips.cli.escaping import as_json as written
-from psips.cli.escaping import one_line
-from psips.cli.escaping import plain as harmless
-from psips.cli.reading import DEFAULT, checked_store, event_line, held_lines, raw_events
-from psips.cli.screen import HELP, examples, progress_line
+from psips.cli.reading import (
+    DEFAULT,
+    checked_store,
+    event_line,
+    loading,
+    open_study,
+    raw_events,
+)
+from psips.cli.screen import HELP, examples, show
+from psips.cli.study_options import (
+    Json,
+    Key,
+    Name,
+    Number,
+    Overwrite,
+    Reason,
+    StoreUrl,
+    TicketId,
+    Values,
+    Who,
+)
 from psips.cli.study_text import (
-    finite,
     held,
     progress_of,
     recorded,
-    rows_of,
+    released,
+    skipped,
+    status_lines,
     values_of,
     verdict_of,
 )
+from psips.cli.table_options import ArmColumn, Sheet, SkipIncomplete
 from psips.cli.writing import check_target, write_whole
+from psips.escaping import as_json as written
+from psips.escaping import one_line
+from psips.escaping import plain as harmless
 
 if TYPE_CHECKING:
-    from psips.study import Study, Ticket
+    from psips.study import Receipt, Ticket
 
 NOT_VERIFIED = 1
 STOPPED = 3
@@ -51,29 +70,6 @@ study = typer.Typer(
     rich_markup_mode=None,
 )
 
-Name = Annotated[str, typer.Argument(help="The study.")]
-StoreUrl = Annotated[
-    str,
-    typer.Option(
-        "--store", envvar="PSIPS_STORE", help="Database: sqlite:/// or postgresql://."
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-TicketId = Annotated[str | None, typer.Option("--ticket", help="Ticket of the result.")]
-Number = Annotated[int | None, typer.Option("--result", help="Number of the result.")]
-Values = Annotated[
-    list[str] | None,
-    typer.Option("--value", help="objective=number, once for each objective."),
-]
-Reason = Annotated[str, typer.Option(help="Why, for the log.")]
-Key = Annotated[
-    str | None,
-    typer.Option(help="Key of the event: repeated with the same key, it is recorded once."),
-]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Write over a file that exists.")]
-
-TICKETS = 10  # open tickets that are listed
-
 
 @study.command(
     epilog=examples(
@@ -85,14 +81,15 @@ def create(
     file: Annotated[Path, typer.Argument(help="Problem file (TOML); the name is in it.")],
     name: Annotated[str | None, typer.Option(help="Instead of the name in the file.")] = None,
     seed: Annotated[int | None, typer.Option(help="Instead of the seed in the file.")] = None,
+    who: Who = None,
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
     """Register a study from a problem file."""
-    with _loading():
+    with loading():
         from psips.study import Study
 
-        made = Study.create(file, checked_store(store), name=name, seed=seed)
+        made = Study.create(file, checked_store(store), name=name, seed=seed, user=who)
     state = made.state
     made.store.close()
     plain = {
@@ -104,7 +101,7 @@ def create(
     }
     arms, objectives = len(state.problem.arms), len(state.problem.objectives)
     text = f"created the study {made.name!r}: {arms} arms, {objectives} objectives, "
-    _print(plain, f"{text}delta {state.rules.delta:g}, seed {state.seed}", as_json)
+    show(plain, f"{text}delta {state.rules.delta:g}, seed {state.seed}", as_json)
 
 
 @study.command(
@@ -120,11 +117,12 @@ def ask(
         bool, typer.Option("--anyway", help="Give out tickets of a stopped study too.")
     ] = False,
     key: Key = None,
+    who: Who = None,
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
     """Give out tickets for the next measurements; none, and code 3, once stopped."""
-    with _open(name, store) as opened:
+    with open_study(name, store, who) as opened:
         tickets: list[Ticket] = []
         if anyway or opened.closed or not opened.stopped:
             wait = None if expires is None else expires * 86400
@@ -138,7 +136,7 @@ def ask(
             "stopped": stopped,
         }
         lines = [f"{one_line(ticket.id)}\t{one_line(ticket.arm)}" for ticket in tickets]
-        _print(plain, "\n".join(lines) if tickets else verdict_of(opened), as_json)
+        show(plain, "\n".join(lines) if tickets else verdict_of(opened), as_json)
         _end(stopped)
 
 
@@ -147,6 +145,7 @@ def ask(
         "psips study tell trial --ticket trial-5c1e9a-000001 --value efficacy=1.2",
         "psips study tell trial --arm A --value efficacy=1.2 --value cost=0.3 --strict",
         "psips study tell trial --csv results.csv --keep-columns patient,date",
+        "psips study tell trial --csv results.xlsx --sheet May --skip-incomplete",
     )
 )
 def tell(
@@ -156,8 +155,11 @@ def tell(
     value: Values = None,
     csv: Annotated[
         Path | None,
-        typer.Option(help="File with a column ticket or arm, and one for each objective."),
+        typer.Option(help="File (CSV, Excel, Parquet): ticket or arm, and each objective."),
     ] = None,
+    skip_incomplete: SkipIncomplete = False,
+    sheet: Sheet = None,
+    arm_column: ArmColumn = None,
     again: Annotated[
         bool,
         typer.Option("--again", help="The file was told before, and was measured anew."),
@@ -171,6 +173,7 @@ def tell(
         typer.Option("--strict", help="Refuse values too far from the others to be noise."),
     ] = False,
     key: Key = None,
+    who: Who = None,
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
@@ -181,10 +184,17 @@ def tell(
         raise InputError("give either --csv or a single result, not both")
     if csv is None and not (ticket or arm):
         raise InputError("name what was measured: --ticket, --arm or --csv")
-    if csv is None and (again or keep_columns):
-        option = "--again" if again else "--keep-columns"
-        raise InputError(f"{option} belongs to a file of results: give one with --csv")
-    with _open(name, store) as opened:
+    of_files = {
+        "--again": again,
+        "--keep-columns": keep_columns,
+        "--skip-incomplete": skip_incomplete,
+        "--sheet": sheet,
+        "--arm-column": arm_column,
+    }
+    for option, given in of_files.items():
+        if csv is None and given:
+            raise InputError(f"{option} belongs to a file of results: give one with --csv")
+    with open_study(name, store, who) as opened:
         from psips.study.slips import FarValueWarning
 
         with warnings.catch_warnings():
@@ -192,7 +202,14 @@ def tell(
             if csv is not None:
                 kept = [column.strip() for column in keep_columns.split(",") if column.strip()]
                 receipt = opened.tell_file(
-                    csv, again=again, keep_columns=kept, strict=strict, key=key
+                    csv,
+                    again=again,
+                    keep_columns=kept,
+                    skip_incomplete=skip_incomplete,
+                    sheet=sheet,
+                    arm_column=arm_column,
+                    strict=strict,
+                    key=key,
                 )
             else:
                 values = values_of(opened, value)
@@ -204,10 +221,13 @@ def tell(
             "stopped": receipt.stopped,
             "warnings": list(receipt.warnings),
             **({"held": list(receipt.held)} if receipt.held else {}),
+            **({"skipped": list(receipt.skipped)} if receipt.skipped else {}),
         }
         for warning in receipt.warnings:
             typer.echo(f"psips: warning: {harmless(warning)}", err=True)
-        _print(plain, f"{recorded(receipt)}; {progress_of(opened)}{held(receipt)}", as_json)
+        waiting = held(r for r in opened.held if r.number in receipt.held)
+        text = f"{recorded(receipt)}; {progress_of(opened)}{skipped(receipt)}\n{waiting}"
+        show(plain, text.rstrip(), as_json)
         _end(receipt.stopped)
 
 
@@ -221,17 +241,18 @@ def correct(
     value: Values = None,
     reason: Reason = "",
     key: Key = None,
+    who: Who = None,
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
     """Replace values of a result, those that change; the old ones stay in the log."""
-    with _open(name, store) as opened:
+    with open_study(name, store, who) as opened:
         receipt = opened.correct(
             values_of(opened, value), ticket=ticket, result=result, reason=reason, key=key
         )
         plain = {"corrected": 1 - receipt.known, "stopped": receipt.stopped}
         done = "it has these values already" if receipt.known else "corrected"
-        _print_change(plain, f"{done}; {progress_of(opened)}", receipt.waits, as_json)
+        show_change(plain, f"{done}; {progress_of(opened)}", receipt, as_json)
 
 
 @study.command(
@@ -243,14 +264,16 @@ def withdraw(
     result: Number = None,
     reason: Reason = "",
     key: Key = None,
+    who: Who = None,
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
     """Take a result out of the count for good; it stays in the log."""
-    with _open(name, store) as opened:
+    with open_study(name, store, who) as opened:
         receipt = opened.withdraw(ticket=ticket, result=result, reason=reason, key=key)
-        plain = {"withdrawn": 1, "stopped": receipt.stopped}
-        _print_change(plain, f"withdrawn; {progress_of(opened)}", receipt.waits, as_json)
+        plain = {"withdrawn": 1 - receipt.known, "stopped": receipt.stopped}
+        done = "it was withdrawn already" if receipt.known else "withdrawn"
+        show_change(plain, f"{done}; {progress_of(opened)}", receipt, as_json)
 
 
 @study.command(epilog=examples("psips study cancel trial trial-5c1e9a-000002"))
@@ -259,13 +282,14 @@ def cancel(
     tickets: Annotated[list[str], typer.Argument(help="Tickets that will have no result.")],
     reason: Reason = "",
     key: Key = None,
+    who: Who = None,
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
     """Take back tickets: they no longer count as pending."""
-    with _open(name, store) as opened:
+    with open_study(name, store, who) as opened:
         opened.cancel(*tickets, reason=reason, key=key)
-    _print({"cancelled": tickets}, f"cancelled {', '.join(tickets)}", as_json)
+    show({"cancelled": tickets}, f"cancelled {', '.join(tickets)}", as_json)
 
 
 @study.command(epilog=examples("psips study close trial --reason 'end of the season'"))
@@ -273,49 +297,26 @@ def close(
     name: Name,
     reason: Reason = "",
     key: Key = None,
+    who: Who = None,
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
     """End a study: nothing can be recorded after it."""
-    with _open(name, store) as opened:
+    with open_study(name, store, who) as opened:
         opened.close(reason, key=key)
-    _print({"closed": True}, f"closed the study {name!r}", as_json)
+    show({"closed": True}, f"closed the study {name!r}", as_json)
 
 
 @study.command(epilog=examples("psips study status trial", "psips study status trial --json"))
 def status(name: Name, store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
     """Say what is known, which tickets are open, and how far it is to the stop."""
-    from psips.status_text import cut
+    from psips.study.plain import status_data
 
-    with _open(name, store) as opened:
-        known, waiting, state = opened.status(), opened.open_tickets(), opened.state
-        plain = {
-            "study": opened.name,
-            "results": known.results,
-            "stopped": known.stopped,
-            "closed": state.closed,
-            "candidate_set": list(known.candidate_set),
-            "pareto_set": list(known.candidate_set) if known.stopped else None,
-            "evidence": {key: finite(value) for key, value in known.evidence.items()},
-            "probability_of_change": finite(known.probability_of_change),
-            "lack_of_fit": None if known.fit is None else known.fit.to_dict(),
-            "arms": rows_of(known.arms),
-            "answers": rows_of(known.answers),
-            "open_tickets": [ticket.to_dict() for ticket in waiting],
-            "held": [result.to_dict(state.problem.objectives) for result in opened.held],
-            "waiting_for_confirmation": sorted(state.proposals),
-            "events": state.seq,
-            "head": state.hash,
-        }
-        shown = [
-            one_line(f"{t.id} {cut(t.arm)} (asked {t.asked[:16]}Z)") for t in waiting[:TICKETS]
-        ]
-        if len(waiting) > TICKETS:
-            shown.append(f"and {len(waiting) - TICKETS:,} more")
-        tickets = "\n  ".join(["", *shown]) if shown else " none"
-        text = f"{one_line(opened.name)}: {known}\n\nopen tickets:{tickets}\n\n"
-        text += held_lines(opened)
-        _print(plain, f"{text}{state.seq:,} events, the last has hash\n{state.hash}", as_json)
+    with open_study(name, store) as opened:
+        known, diagnosis = opened.status(), opened.diagnosis()
+        data = status_data(opened.state, known, opened.open_tickets())
+        plain = {**data, "diagnosis": diagnosis.to_dict()}
+        show(plain, status_lines(opened, known, diagnosis.summary), as_json)
         _end(known.stopped)
 
 
@@ -326,7 +327,7 @@ def log(name: Name, store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
 
     events = raw_events(name, store)
     text = "\n".join(event_line(event) for event in events)
-    _print({"study": name, "events": [event.to_dict() for event in events]}, text, as_json)
+    show({"study": name, "events": [event.to_dict() for event in events]}, text, as_json)
     problems = broken_links(events)
     if problems:
         said = f"the log is not as it was written: {problems[0]}; see `psips study verify`"
@@ -352,8 +353,8 @@ def export(
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
     """Write the results as CSV, or the design, tickets, results and log as JSON."""
-    from psips.cli.exports import as_csv, as_data, log_as_data
     from psips.errors import unknown
+    from psips.study.exports import as_csv, as_data, log_as_data
 
     form = "json" if as_json else form
     if form not in ("csv", "json"):
@@ -363,7 +364,7 @@ def export(
     if anyway:
         text = written(log_as_data(name, raw_events(name, store))) + "\n"
     else:
-        with _open(name, store) as opened:
+        with open_study(name, store) as opened:
             text = as_csv(opened) if form == "csv" else written(as_data(opened)) + "\n"
     if out is None:
         typer.echo(text, nl=False)
@@ -376,36 +377,22 @@ def list_studies(store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
     """List the studies of a store: state, results, and how far they have come."""
     from psips.cli.overview import as_table, overview
 
-    with _loading():
+    with loading():
         from psips.store import open_store
     with open_store(checked_store(store)) as opened:
         rows = overview(opened)
-    _print({"studies": rows}, as_table(rows), as_json)
+    show({"studies": rows}, as_table(rows), as_json)
 
 
-def _loading() -> Any:
-    return progress_line("loading")
-
-
-@contextmanager
-def _open(name: str, store: str) -> Iterator[Study]:
-    with _loading():
-        from psips.store import open_store
-        from psips.study import Study
-    with open_store(checked_store(store)) as opened:
-        yield Study.open(name, opened)
-
-
-def _print_change(data: dict[str, Any], text: str, waits: int | None, as_json: bool) -> None:
+def show_change(data: dict[str, Any], text: str, receipt: Receipt, as_json: bool) -> None:
     """Print what a change led to; one that waits has led to nothing yet."""
-    if waits is not None:
-        data = {**data, "waits": waits}
-        text = f"recorded as event {waits}; it counts once another person has confirmed it"
-    _print(data, text, as_json)
-
-
-def _print(data: dict[str, Any], text: str, as_json: bool) -> None:
-    typer.echo(written(data) if as_json else harmless(text))
+    if receipt.waits is not None:
+        data = {**data, "waits": receipt.waits}
+        text = f"recorded as event {receipt.waits}; it counts once another person has "
+        text += "confirmed it"
+    if receipt.released:
+        data = {**data, "released": list(receipt.released)}
+    show(data, f"{text}{released(receipt)}", as_json)
 
 
 def _end(stopped: bool) -> None:

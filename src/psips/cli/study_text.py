@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from psips.escaping import one_line
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from psips.status import Status
+    from psips.study import Receipt, Result, Study
 
-    from psips.study import Receipt, Study
+TICKETS = 10  # open tickets that are listed
+RELEASE = (
+    "Beyond what the noise allows: confirm, correct or withdraw. If no result of an arm "
+    "counts, measure it again: a result that agrees with a held one releases it."
+)
 
 
 def values_of(opened: Study, given: list[str] | None) -> dict[str, float]:
@@ -30,17 +38,27 @@ def values_of(opened: Study, given: list[str] | None) -> dict[str, float]:
     return values
 
 
-def rows_of(table: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """Return a table as plain data by row; None for what is not known."""
-    return {
-        str(name): {str(key): finite(cell) for key, cell in row.items()}
-        for name, row in table.to_dict(orient="index").items()
-    }
+def status_lines(opened: Study, known: Status, found: str) -> str:
+    """Say what is known of a study, which tickets are open, and what waits."""
+    from psips.status_text import cut
 
-
-def finite(cell: Any) -> Any:
-    """Return a cell as JSON can hold it."""
-    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
+    waiting, state = opened.open_tickets(), opened.state
+    shown = [
+        one_line(f"{t.id} {cut(t.arm)} (asked {t.asked[:16]}Z)") for t in waiting[:TICKETS]
+    ]
+    if len(waiting) > TICKETS:
+        shown.append(f"and {len(waiting) - TICKETS:,} more")
+    tickets = "\n  ".join(["", *shown]) if shown else " none"
+    text = f"{one_line(opened.name)}: {known}\n\nopen tickets:{tickets}\n\n"
+    waits = held(opened.held)
+    for seq, change in sorted(state.proposals.items()):
+        waits += one_line(f"event {seq} ({change['kind']}, by {cut(change['user'], 15)}) ")
+        waits += "waits for another person to confirm it\n"
+    if waits:
+        text += f"{waits}\n"
+    if found:  # by the diagnostics
+        text += f"{found} (psips report says more)\n\n"
+    return f"{text}{state.seq:,} events, the last has hash\n{state.hash}"
 
 
 def verdict_of(opened: Study) -> str:
@@ -63,13 +81,35 @@ def recorded(receipt: Receipt) -> str:
     return f"recorded {len(new)} results, {new[0]} to {new[-1]}{known}"
 
 
-def held(receipt: Receipt) -> str:
-    """Say which of the results do not count yet, a line each, and what releases them."""
+def held(results: Iterable[Result]) -> str:
+    """Say which results do not count yet, and what releases them, in lines that fit."""
+    from psips.status_text import WIDTH, cut
+
+    lines: list[str] = []
+    for result in results:
+        values = ", ".join(f"{value:g}" for value in result.values)
+        text = f"held, does not count: result {result.number} of {cut(result.arm)} ({values})"
+        lines += wrap(one_line(text), WIDTH, subsequent_indent="  ")
+    if lines:
+        lines += wrap(RELEASE, WIDTH, initial_indent="  ", subsequent_indent="  ")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def released(receipt: Receipt) -> str:
+    """Say which results count again after a change, a line each."""
     return "".join(
-        f"\nresult {number} is beyond what the noise allows: it is held, and does not count "
-        "until it is confirmed or corrected (psips study confirm, correct), or a second result "
-        "of an arm without others agrees with it"
-        for number in receipt.held
+        f"\nresult {number} counts again: nothing contradicts it any more"
+        for number in receipt.released
+    )
+
+
+def skipped(receipt: Receipt) -> str:
+    """Say which lines of a file were left out, and what to do when they are complete."""
+    if not receipt.skipped:
+        return ""
+    return (
+        f"\nleft out, a value is missing: {', '.join(receipt.skipped)}; once complete, tell "
+        "them in a file of their own, not with the others again"
     )
 
 
@@ -79,7 +119,9 @@ def progress_of(opened: Study) -> str:
 
     if opened.stopped:
         return verdict_of(opened)
-    session = opened.state.session
-    counted = f"{session.results:,} result{'' if session.results == 1 else 's'} in all"
+    session, told = opened.state.session, len(opened.results)
+    counted = f"{told:,} result{'' if told == 1 else 's'} in all"
+    if session.results < told:
+        counted = f"{session.results:,} of {told:,} results count"
     share = share_of(session.problem, session.engine)
     return f"not stopped: {counted}, {share:.0%} of the way"

@@ -26,6 +26,14 @@ from psips.store.tables import EVENTS, FORMAT, SNAPSHOTS, create, find_damage, r
 from psips.store.tables import migrate as migrate_tables
 from psips.store.urls import read_url, secrets_of, shown
 
+# Made once: putting a statement together takes longer than the database does.
+_OF_STUDY = EVENTS.c.study == sa.bindparam("study")
+READ = sa.select(EVENTS).where(_OF_STUDY, EVENTS.c.seq > sa.bindparam("after"))
+READ = READ.order_by(EVENTS.c.seq)
+READ_UNTIL = READ.where(EVENTS.c.seq <= sa.bindparam("until"))
+READ_LAST = sa.select(EVENTS.c.seq, EVENTS.c.hash).where(_OF_STUDY)
+READ_LAST = READ_LAST.order_by(EVENTS.c.seq.desc()).limit(1)
+
 
 def open_store(url: str, create: bool = False, damaged: bool = False) -> DatabaseStore:
     """Open the store at a URL: ``sqlite:///file.db`` or ``postgresql://user@host/database``.
@@ -251,8 +259,7 @@ class DatabaseWriter:
         self._insert(events)
 
     def _last(self) -> tuple[int, str]:
-        query = sa.select(EVENTS.c.seq, EVENTS.c.hash).where(EVENTS.c.study == self._study)
-        row = self._connection.execute(query.order_by(EVENTS.c.seq.desc()).limit(1)).first()
+        row = self._connection.execute(READ_LAST, {"study": self._study}).first()
         return (0, START) if row is None else (row.seq, row.hash)
 
     def _insert(self, events: Sequence[Event]) -> None:
@@ -284,11 +291,10 @@ def check_name(study: str) -> None:
 
 def _read(connection: Connection, study: str, after: int, until: int | None) -> list[Event]:
     check_name(study)
-    chosen = (EVENTS.c.study == study) & (EVENTS.c.seq > after)
-    if until is not None:
-        chosen &= EVENTS.c.seq <= until
-    rows = connection.execute(sa.select(EVENTS).where(chosen).order_by(EVENTS.c.seq))
-    return [Event(*row) for row in rows]
+    bounds = {"study": study, "after": after}
+    if until is None:
+        return [Event(*row) for row in connection.execute(READ, bounds)]
+    return [Event(*row) for row in connection.execute(READ_UNTIL, {**bounds, "until": until})]
 
 
 def _lock(connection: Connection, name: str) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from psips.errors import InputError, check_keys, quote
 from psips.measurements import ARM
@@ -22,27 +23,38 @@ class Delivery(NamedTuple):
     name: str
     digest: str
     rows: list[Row]
+    skipped: tuple[str, ...] = ()  # places of the lines left out
 
-    def payload(self) -> dict[str, str]:
+    def payload(self) -> dict[str, Any]:
         """Return what the log keeps of the file."""
-        return {"name": self.name, "digest": self.digest}
+        skipped = {"skipped": list(self.skipped)} if self.skipped else {}
+        return {"name": self.name, "digest": self.digest, **skipped}
 
 
 def read_delivery(
-    path: Path | str, problem: Problem, keep_columns: Sequence[str] = ()
+    path: str | PathLike[str],
+    problem: Problem,
+    keep_columns: Sequence[str] = (),
+    skip_incomplete: bool = False,
+    sheet: str | None = None,
+    arm_column: str | None = None,
 ) -> Delivery:
     """Read a file of results.
 
     Parameters
     ----------
-    path : path of a CSV file
+    path : path of a file
         See `psips.study.rows.read_csv_rows`.
     problem : Problem
     keep_columns : sequence of str
         Columns that are neither ticket, arm nor objective and are to be recorded with the
         results; ``["all"]`` for all of them.
+    skip_incomplete : bool
+        Whether lines in which a value is missing are left out.
+    sheet, arm_column : str, optional
+        See `psips.study.rows.read_csv_rows`.
     """
-    rows = read_csv_rows(path, problem)
+    rows = read_csv_rows(path, problem, sheet, arm_column)
     header = list(rows[0].cells)
     digest = hashlib.sha256(
         canonical([header, *(list(row.cells.values()) for row in rows)]).encode(
@@ -55,7 +67,22 @@ def read_delivery(
     check_keys("column to keep", keep_columns, others)
     if keep_columns:
         rows = [row._replace(kept={c: row.cells[c] for c in keep_columns}) for row in rows]
-    return Delivery(Path(path).name, digest, rows)
+    skipped: tuple[str, ...] = ()
+    if skip_incomplete:
+        rows, skipped = complete_rows(problem, rows)
+        if not rows:
+            raise InputError(
+                f"every line of {quote(Path(path).name)} has an empty cell, so nothing is left "
+                "of it"
+            )
+    return Delivery(Path(path).name, digest, rows, skipped)
+
+
+def complete_rows(problem: Problem, rows: Sequence[Row]) -> tuple[list[Row], tuple[str, ...]]:
+    """Return the rows in which no value is missing, and the places of the others."""
+    whole = [row for row in rows if all(row.cells[o] != "" for o in problem.objectives)]
+    kept = {row.place for row in whole}
+    return whole, tuple(row.place for row in rows if row.place not in kept)
 
 
 def check_repetition(delivery: Delivery, told: Sequence[Told], files: dict[str, str]) -> None:

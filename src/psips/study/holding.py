@@ -7,7 +7,11 @@ the two is wrong, and both are held, until a third agrees with one of them. An a
 result has none to be compared with: if it lies that far outside everything that was measured
 of other arms, it waits for a second that agrees with it.
 
-All of this is a function of the results in the order in which they were told.
+A result that counts is put in doubt by a new one only. When results are corrected, withdrawn
+or confirmed, those that are held are judged again, and count if their reason has gone.
+
+All of this is a function of the results in the order in which they were told, and of those
+changes.
 """
 
 from __future__ import annotations
@@ -84,6 +88,28 @@ class Holder:
         else:
             self._count_in(arm, result)
         return self._doubt_the_opening(arm) or changed
+
+    def judge_again(self) -> None:
+        """Release the held results whose reason has gone; called when results have changed."""
+        waiting = [r for of in self._of for r in of if r.held and not r.withdrawn]
+        waiting.sort(key=lambda result: result.number)
+        released = self.limit is not None
+        while released:  # one that counts again may agree with others
+            released = False
+            for result in waiting:
+                if result.held and not self._is_contradicted(result):
+                    result.held, released = False, True
+                    self.look_again([result.arm])
+
+    def _is_contradicted(self, result: Result) -> bool:
+        """Whether a held result is too far from what it is to be compared with."""
+        arm = self._arms[result.arm]
+        if self._count[arm]:
+            return self._far(result, self._low[arm], self._high[arm])
+        others = [r for r in self._of[arm] if r is not result and not r.withdrawn]
+        if others:
+            return not any(self._agree(result, other) for other in others)
+        return self._is_outside(arm, result)
 
     def _count_in(self, arm: int, result: Result) -> None:
         self._count[arm] += 1

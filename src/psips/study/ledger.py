@@ -136,17 +136,17 @@ class Ledger:
         head, _, digits = str(name).rpartition("-")
         plain = digits.isdecimal() and digits.isascii() and len(digits) < 18
         number = int(digits) if plain else 0
-        known = f"unknown ticket {quote(name)}"
         if 1 <= number <= len(self.tickets) and head.startswith(self.study):
             found = self.tickets[number - 1]
             if found.id == name:
                 return found
             raise InputError(
-                f"{known}: ticket {number} of this study is {found.id!r}; the other may be of "
-                "another study, or another copy of it"
+                f"unknown ticket {quote(name)}: ticket {number} of this study is {found.id!r}; "
+                "the other may be of another study, or another copy of it"
             )
         ends = (self.tickets[0].id, self.tickets[-1].id) if self.tickets else ()
-        raise InputError(f"{known}; given out so far: {' to '.join(ends) or 'none yet'}")
+        given = " to ".join(ends) or "none yet"
+        raise InputError(f"unknown ticket {quote(name)}; given out so far: {given}")
 
     def result(self, number: int) -> Result:
         """Return the result with this number; an error if there is none."""
@@ -155,6 +155,11 @@ class Ledger:
                 f"there is no result number {number}; {len(self.results)} were told so far"
             )
         return self.results[number - 1]
+
+    @property
+    def held(self) -> list[Result]:
+        """The results that do not count until they are confirmed or corrected."""
+        return [result for result in self.results if result.held and not result.withdrawn]
 
     def result_of(self, ticket: str) -> Result:
         """Return the result that was told for a ticket; an error if there is none."""

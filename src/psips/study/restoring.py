@@ -25,7 +25,7 @@ def fits(problem: Problem, engine: Engine, ledger: Ledger) -> bool:
     shape, terms = cover.shape, cover.terms
     return (
         np.array_equal(engine.belief.pulls, known)
-        and int(engine.belief.tally[0]) == len(counted)
+        and engine.results == len(counted)
         and 0 <= members <= n
         and 0 <= live <= n
         and 0 <= records <= len(cover.r)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from os import PathLike
 from typing import Any, NamedTuple
 
-from psips.errors import InputError, listing, quote
-from psips.files import read_text, shown
+from psips.errors import InputError, listing, nearest, quote, unknown
 from psips.measurements import ARM, means_refused, summary_column
 from psips.problem import Problem
-from psips.quantities import as_float, parse_number, stripped
+from psips.quantities import as_float, parse_number
 from psips.study.inputs import check_size
 from psips.study.ledger import Ledger
+from psips.tabular import read_grid
 
 TICKET = "ticket"  # the column that names the ticket
 
@@ -26,6 +24,7 @@ class Row(NamedTuple):
     where: str
     cells: Mapping[str, Any]
     kept: Mapping[str, str] | None = None  # other columns, to be recorded with the result
+    place: str = ""  # in its file, as in "line 7"
 
 
 class Told(NamedTuple):
@@ -39,59 +38,64 @@ class Told(NamedTuple):
 
 
 class ProblemsError(InputError):
-    """Several things are wrong with a table of results; nothing of it was recorded.
+    """Several things are wrong with a table of results; nothing was done with it.
 
     Parameters
     ----------
     problems : list of str
         One sentence each.
+    outcome : str
+        What was not done.
     """
 
-    def __init__(self, problems: Sequence[str]) -> None:
+    def __init__(self, problems: Sequence[str], outcome: str = "nothing was recorded") -> None:
         self.problems = list(problems)
         if len(self.problems) == 1:
             message = self.problems[0]
         else:
-            message = f"{len(self.problems)} problems, so nothing was recorded:\n"
+            message = f"{len(self.problems)} problems, so {outcome}:\n"
             message += "\n".join(f"  {problem}" for problem in self.problems)
         super().__init__(message)
 
 
-def read_csv_rows(path: Path | str, problem: Problem) -> list[Row]:
+def read_csv_rows(
+    path: str | PathLike[str],
+    problem: Problem,
+    sheet: str | None = None,
+    arm_column: str | None = None,
+) -> list[Row]:
     """Read a file of results; `check_rows` looks at what the cells say.
 
     Parameters
     ----------
-    path : path of a CSV file
+    path : path of a CSV, Excel or Parquet file
         With a header line, a column ``ticket`` or ``arm`` or both, and a column for each
         objective. Other columns are left alone.
     problem : Problem
+    sheet : str, optional
+        Of an Excel file with several.
+    arm_column : str, optional
+        The column that names the arms, if it is not called ``arm``.
     """
-    path = Path(path)
-    text = read_text("the results", path)
-    try:
-        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-        lines = [(reader.line_num, [stripped(cell) for cell in row]) for row in reader]
-    except csv.Error as error:
-        raise InputError(f"{shown(path.name)} is not a CSV file: {error}") from None
-    lines = [(number, cells) for number, cells in lines if any(cells)]
-    if not lines:
-        raise InputError(f"{path.name} is empty: it needs a header line and results below it")
-    (_, header), *rest = lines
-    problems = _check_header(path.name, header, problem)
-    if not rest:
-        problems.append(f"{path.name} has a header line and no results below it")
-    for number, cells in rest:
-        if len(cells) != len(header):
-            problems.append(
-                f"{path.name} line {number} has {len(cells)} cells, but its header has "
-                f"{len(header)}"
-            )
+    grid = read_grid(path, "the results", sheet)
+    if arm_column is not None:
+        if arm_column not in grid.header:
+            raise unknown(f"column of {grid.name}", arm_column, grid.header)
+        grid = grid.renamed(arm_column, ARM)
+    header = grid.header
+    problems = _check_header(grid.name, header, problem)
+    if not grid.lines:
+        problems.append(f"{grid.name} has a header line and no results below it")
+    problems += grid.ragged()
     if problems:
         raise ProblemsError(problems)
     return [
-        Row(f"{path.name} line {number}: ", dict(zip(header, cells, strict=True)))
-        for number, cells in rest
+        Row(
+            f"{grid.place(number)}: ",
+            dict(zip(header, cells, strict=True)),
+            place=f"{grid.unit} {number}",
+        )
+        for number, cells in grid.with_points(problem.objectives).lines
     ]
 
 
@@ -101,14 +105,21 @@ def _check_header(name: str, header: Sequence[str], problem: Problem) -> list[st
         if header.count(column) > 1:
             problems.append(f"{name} has several columns {column!r}")
     missing = [objective for objective in problem.objectives if objective not in header]
+    others = [column for column in header if column not in (TICKET, ARM, *problem.objectives)]
     shown = listing(header)
     if missing:
-        problems.append(f"{name} has no column {listing(missing)}; its columns: {shown}")
+        near = [(objective, nearest(objective, others)) for objective in missing]
+        hints = [f"rename {quote(n)} to {quote(o)} if it is that" for o, n in near if n]
+        hint = f": {', '.join(hints)}" if hints else ""
+        problems.append(f"{name} has no column {listing(missing)}; its columns: {shown}{hint}")
     summed = summary_column(header, problem.objectives)
     if summed is not None:
         problems.append(f"{name}: {means_refused(summed)}")
     if TICKET not in header and ARM not in header:
-        problems.append(f"{name} has no column 'ticket' or 'arm'; its columns: {shown}")
+        problems.append(
+            f"{name} has no column 'ticket' or 'arm'; its columns: {shown}: if one of them "
+            "names the arms, say so with --arm-column"
+        )
     return problems
 
 
@@ -223,9 +234,14 @@ def _text(cell: Any) -> str | None:
 
 def _number(objective: str, cell: Any) -> float:
     """Read a cell of a file or of a table."""
+    if isinstance(cell, float) and math.isfinite(cell):
+        return check_size(objective, cell)
     what = f"the value of {quote(objective)}"
     if cell is None or cell == "":
-        raise InputError(f"{what} is missing")
+        raise InputError(
+            f"{what} is missing: fill it in, or leave such lines of a file out with "
+            "--skip-incomplete"
+        )
     value = parse_number(what, cell) if isinstance(cell, str) else as_float(cell)
     if value is None:
         raise InputError(f"{what} must be a number, got {quote(cell)}")

@@ -26,8 +26,9 @@ from psips.study.ledger import Ledger, Result
 from psips.study.people import VERSION
 from psips.study.restoring import fits, no_garbage
 
-SCHEMA = 2  # of the events' payloads
-SCHEMAS = (1, 2)  # that can be read
+SCHEMA = 3  # of the events' payloads
+SCHEMAS = (1, 2, 3)  # that can be read
+JUDGED_AGAIN = 3  # from this schema on, a change has what is held judged again
 CREATED, ASKED, TOLD = "created", "asked", "told"
 CORRECTED, WITHDRAWN, CONFIRMED, CLOSED = "corrected", "withdrawn", "confirmed", "closed"
 
@@ -145,6 +146,8 @@ class State:
                 f"event {event.seq} is of the kind {event.kind!r}, which this version of "
                 "psips does not know"
             )
+        if changed and event.kind != TOLD and data["schema"] >= JUDGED_AGAIN:
+            self.holder.judge_again()
         if data.get("key"):
             count = self._next_numbers(event.kind) - first
             self.keys[data["key"]] = Recorded(event.seq, first, count)
@@ -225,6 +228,7 @@ class State:
         past.holder.limit = None
         past._counting = {result.number: result for result in self.ledger.results}
         for event in events[1:]:
+            _check_link(event, past.seq, past.hash, past.at)
             past._apply(event, learn=True)
         self.session, self.asker = past.session, past.asker
         self.rebuilt = True

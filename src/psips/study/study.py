@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import os
-import platform
-import secrets
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import uuid4
-
-import numpy as np
 
 from psips.measurements import read_changes, read_values
 from psips.problem import Problem
-from psips.problem_file import read_problem_file
 from psips.rules import Rules
-from psips.session import Session, read_rules
 from psips.store import Event, Store, open_store
 from psips.study import changes
 from psips.study.conduct import Conduct, read_text
@@ -26,17 +19,16 @@ from psips.study.deliveries import read_delivery
 from psips.study.inputs import (
     MOST,
     check_size,
-    check_units,
     now,
     read_count,
     read_known_name,
-    read_name,
     read_wait,
     stamp,
 )
 from psips.study.journal import Clock, Decide, Entry, Journal
 from psips.study.ledger import Ticket
-from psips.study.people import VERSION, read_key
+from psips.study.people import read_key
+from psips.study.registration import registration
 from psips.study.rows import Row
 from psips.study.slips import FarValueWarning
 from psips.study.state import ASKED, CLOSED, CONFIRMED, CORRECTED, WITHDRAWN, State
@@ -61,7 +53,7 @@ class Study(View):
     >>> first.id.startswith("tea-"), first.arm
     (True, 'green')
     >>> study.tell(4.5, ticket=first.id)
-    Receipt(results=(1,), known=0, stopped=False, warnings=(), held=(), waits=None)
+    Receipt(results=(1,), known=0, stopped=False, warnings=(), held=(), ...)
     >>> study.tell(4.5, ticket=first.id).known
     1
     """
@@ -104,7 +96,7 @@ class Study(View):
         **choices
             Fields of `Rules`.
         """
-        name, payload = _registration(problem, name, rules, seed, conduct, choices)
+        name, payload = registration(problem, name, rules, seed, conduct, choices)
         with _opened(store, create=True) as found:
             journal = Journal(name, found, clock or now, user)
             journal.begin(payload, read_key(None))
@@ -199,27 +191,38 @@ class Study(View):
         *,
         again: bool = False,
         keep_columns: Sequence[str] = (),
+        skip_incomplete: bool = False,
+        sheet: str | None = None,
+        arm_column: str | None = None,
         strict: bool = False,
         key: str | None = None,
     ) -> Receipt:
-        """Record the results in a CSV file, as one event: all of them, or none.
+        """Record the results in a file, as one event: all of them, or none.
 
         A file that was told before, and that would be counted again, is refused.
 
         Parameters
         ----------
-        path : path of a CSV file
+        path : path of a CSV, Excel or Parquet file
             With a column ``ticket`` or ``arm``, and one for each objective.
         again : bool
             Whether a file that says the same as an earlier one has new measurements.
         keep_columns : sequence of str
             Other columns to record with the results; ``["all"]`` for all of them.
+        skip_incomplete : bool
+            Whether lines in which a value is missing are left out, and not refused.
+        sheet : str, optional
+            Of an Excel file with several.
+        arm_column : str, optional
+            The column that names the arms, if it is not called ``arm``.
         strict : bool
             Whether to refuse values that are too far from the others to be noise.
         key : str, optional
             Of the event: told again with the same key, it counts once.
         """
-        delivery = read_delivery(os.fspath(path), self.problem, keep_columns)
+        delivery = read_delivery(
+            path, self.problem, keep_columns, skip_incomplete, sheet, arm_column
+        )
         return self._tell(Telling(self.name, delivery.rows, strict, delivery, again), key)
 
     def tell_many(self, rows: Any, *, strict: bool = False, key: str | None = None) -> Receipt:
@@ -341,55 +344,24 @@ class Study(View):
         key: str | None,
         same: Callable[[Event], bool] = lambda _: True,
     ) -> Receipt:
+        held: set[int] = set()
+
+        def noting(state: State, at: str) -> Entry | None:
+            held.update(result.number for result in state.ledger.held)
+            return decide(state, at)
+
         state, recorded = self._journal.record(
-            decide, read_key(key), lambda event: event.kind == kind and same(event)
+            noting, read_key(key), lambda event: event.kind == kind and same(event)
         )
         waits = recorded.seq if recorded and recorded.seq in state.proposals else None
         known = int(recorded is None)
-        return Receipt((), known, state.session.stopped, waits=waits)
+        found = [state.ledger.result(number) for number in sorted(held)]
+        released = tuple(r.number for r in found if r.counts and not r.confirmed)
+        return Receipt((), known, state.session.stopped, waits=waits, released=released)
 
     def _read(self, values: Any) -> list[float]:
         cells: list[float] = read_values(self.problem, values).tolist()
         return [check_size(o, x) for o, x in zip(self.problem.objectives, cells, strict=True)]
-
-
-def _registration(
-    problem: Problem | str | os.PathLike[str],
-    name: str | None,
-    rules: Rules | None,
-    seed: int | None,
-    conduct: Conduct | Mapping[str, Any] | None,
-    choices: dict[str, Any],
-) -> tuple[str, dict[str, Any]]:
-    """Check a design; return the name of the study and the payload of its first event."""
-    if not isinstance(problem, Problem):
-        file = read_problem_file(problem)
-        problem = file.problem
-        given = {} if file.delta is None else {"delta": file.delta}
-        if rules is None:
-            choices = {**given, **file.rules, **choices}
-        seed = file.seed if seed is None else seed
-        conduct = file.study if conduct is None else conduct
-    check_units(problem)
-    name = read_name(problem.name if name is None else name)
-    chosen = read_rules(rules, choices)
-    seed = secrets.randbits(48) if seed is None else read_count("seed", seed, 0)
-    Session(problem, rules=chosen, rng=seed)  # complains about rules that do not fit
-    if not isinstance(conduct, Conduct):
-        conduct = Conduct.read(conduct or {})
-    payload = {
-        "id": str(uuid4()),
-        "problem": problem.to_dict(),
-        "rules": chosen.to_dict(),
-        "conduct": conduct.to_dict(),
-        "seed": seed,
-        "versions": {
-            "psips": VERSION,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-        },
-    }
-    return name, payload
 
 
 @contextmanager

@@ -20,8 +20,11 @@ class Receipt(NamedTuple):
     """What became of results: the new ones, how many were known, and whether it stopped.
 
     ``warnings`` has a sentence for each value that is too far from the others to be noise,
-    ``held`` are the results that wait for confirmation now, ``waits`` is the number of the
-    event, if it is a change that another person has to confirm.
+    ``held`` are the results that wait for confirmation now because of these: new ones, and
+    earlier ones of an arm that they contradict. ``waits`` is the number of the event, if it is
+    a change that another person has to confirm; ``released`` are results that were held and
+    count after a change, because nothing contradicts them any more; ``skipped`` are the lines
+    of a file that were left out.
     """
 
     results: tuple[int, ...]
@@ -30,6 +33,8 @@ class Receipt(NamedTuple):
     warnings: tuple[str, ...] = ()
     held: tuple[int, ...] = ()
     waits: int | None = None
+    released: tuple[int, ...] = ()
+    skipped: tuple[str, ...] = ()
 
 
 def read_rows(problem: Problem, given: Any) -> Iterable[Row]:
@@ -70,12 +75,14 @@ class Telling:
         self._delivery, self._again = delivery, again
         self.known = 0
         self.slips: list[str] = []
+        self._held_before: set[int] | None = None
 
     def __call__(self, state: State, _: str) -> Entry | None:
         """Return the event; None if every result is known."""
         told, self.known = check_rows(state.problem, state.ledger, self._rows)
         if self._delivery is not None and not self._again:
             check_repetition(self._delivery, told, state.files)
+        self._held_before = {result.number for result in state.ledger.held}
         results = state.ledger.results
         self.slips = find_slips(state.problem, self._study, results, told)
         if self._strict and self.slips:
@@ -104,5 +111,16 @@ class Telling:
         new: tuple[int, ...] = ()
         if recorded is not None:
             new = tuple(range(recorded.first, recorded.first + recorded.size))
-        held = tuple(number for number in new if state.ledger.result(number).held)
-        return Receipt(new, self.known, state.session.stopped, tuple(self.slips), held)
+        held = self._held(state, new)
+        skipped = () if self._delivery is None else self._delivery.skipped
+        return Receipt(
+            *(new, self.known, state.session.stopped, tuple(self.slips), held), skipped=skipped
+        )
+
+    def _held(self, state: State, new: tuple[int, ...]) -> tuple[int, ...]:
+        """Return what is held now in every arm in which these results put one on hold."""
+        held, before = state.ledger.held, self._held_before
+        if before is None:  # an event that was recorded earlier, under this key
+            before = {result.number for result in held} - set(new)
+        arms = {result.arm for result in held if result.number not in before}
+        return tuple(result.number for result in held if result.arm in arms)

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from psips.diagnostics import LOOKS, Diagnosis, diagnose
+from psips.lack_of_fit import fit_of
 from psips.problem import Problem
 from psips.status import Status
 from psips.store import EVERY, DamagedError, Event, broken_links
@@ -69,7 +73,7 @@ class View:
     @property
     def held(self) -> tuple[Result, ...]:
         """Results that do not count until they are confirmed or corrected."""
-        return tuple(r for r in self.results if r.held and not r.withdrawn)
+        return tuple(self.state.ledger.held)
 
     def open_tickets(self) -> list[Ticket]:
         """Return the tickets that count as pending now."""
@@ -80,6 +84,16 @@ class View:
         state = self.state
         state.set_pending(stamp(self._journal.clock()))
         return replace(state.session.status(), closed=state.closed)
+
+    def diagnosis(self) -> Diagnosis:
+        """Say whether the results look like what is assumed, the held ones included."""
+        problem, state = self.problem, self.state
+        results = [result for result in state.ledger.results if not result.withdrawn]
+        arms = np.array([problem.arm_index(r.arm) for r in results], dtype=np.int64)
+        values = np.array([r.values for r in results], dtype=float).reshape(-1, problem.d)
+        places = [f"result {result.number}" for result in results]
+        fit = fit_of(problem, state.session.engine)
+        return diagnose(problem, arms, values, places, LOOKS, fit)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the results as a DataFrame, the withdrawn and the held ones included."""

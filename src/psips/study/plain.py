@@ -1,0 +1,52 @@
+"""A study as plain data: what ``psips study status --json`` prints and the web API sends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from psips.status import Status
+    from psips.study.ledger import Ticket
+    from psips.study.state import State
+
+
+def status_data(state: State, known: Status, tickets: Sequence[Ticket]) -> dict[str, Any]:
+    """Return what is known of a study, its open tickets and the head of its log."""
+    objectives = state.problem.objectives
+    return {
+        "study": state.created.study,
+        "results": known.results,
+        "stopped": known.stopped,
+        "closed": state.closed,
+        "candidate_set": list(known.candidate_set),
+        "pareto_set": list(known.candidate_set) if known.stopped else None,
+        "evidence": {key: finite(value) for key, value in known.evidence.items()},
+        "probability_of_change": finite(known.probability_of_change),
+        "lack_of_fit": None if known.fit is None else known.fit.to_dict(),
+        "arms": rows_of(known.arms),
+        "answers": rows_of(known.answers),
+        "open_tickets": [ticket.to_dict() for ticket in tickets],
+        "held": [
+            r.to_dict(objectives) for r in state.ledger.results if r.held and not r.withdrawn
+        ],
+        "waiting_for_confirmation": sorted(state.proposals),
+        "events": state.seq,
+        "head": state.hash,
+    }
+
+
+def rows_of(table: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    """Return a table as plain data by row; None for what is not known."""
+    return {
+        str(name): {str(key): finite(cell) for key, cell in row.items()}
+        for name, row in table.to_dict(orient="index").items()
+    }
+
+
+def finite(cell: Any) -> Any:
+    """Return a cell as JSON can hold it."""
+    return None if isinstance(cell, float) and not math.isfinite(cell) else cell

@@ -1,0 +1,59 @@
+"""A design on its way into the log: checked, then the payload of the first event."""
+
+from __future__ import annotations
+
+import os
+import platform
+import secrets
+from collections.abc import Mapping
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+
+from psips.problem import Problem
+from psips.problem_file import read_problem_file
+from psips.rules import Rules
+from psips.session import Session, read_rules
+from psips.study.conduct import Conduct
+from psips.study.inputs import check_units, read_count, read_name
+from psips.study.people import VERSION
+
+
+def registration(
+    problem: Problem | str | os.PathLike[str],
+    name: str | None,
+    rules: Rules | None,
+    seed: int | None,
+    conduct: Conduct | Mapping[str, Any] | None,
+    choices: dict[str, Any],
+) -> tuple[str, dict[str, Any]]:
+    """Check a design; return the name of the study and the payload of its first event."""
+    if not isinstance(problem, Problem):
+        file = read_problem_file(problem)
+        problem = file.problem
+        given = {} if file.delta is None else {"delta": file.delta}
+        if rules is None:
+            choices = {**given, **file.rules, **choices}
+        seed = file.seed if seed is None else seed
+        conduct = file.study if conduct is None else conduct
+    check_units(problem)
+    name = read_name(problem.name if name is None else name)
+    chosen = read_rules(rules, choices)
+    seed = secrets.randbits(48) if seed is None else read_count("seed", seed, 0)
+    Session(problem, rules=chosen, rng=seed)  # complains about rules that do not fit
+    if not isinstance(conduct, Conduct):
+        conduct = Conduct.read(conduct or {})
+    payload = {
+        "id": str(uuid4()),
+        "problem": problem.to_dict(),
+        "rules": chosen.to_dict(),
+        "conduct": conduct.to_dict(),
+        "seed": seed,
+        "versions": {
+            "psips": VERSION,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
+    }
+    return name, payload
