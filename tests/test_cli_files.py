@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 from psips.cli import main
-from psips.drafting import as_toml, draft_design, read_table
-from psips.problem_file import read_problem_file
+from psips.problem.problem_file import read_problem_file
 from psips.study import Study
+from psips.study.drafting import as_toml, draft_design, read_table
 
 MEANS = {"AZ": (10.0, 2.0), "BNT": (11.0, 2.5), "m1273": (11.5, 4.0), "CVn": (9.0, 2.2)}
 
@@ -159,7 +159,7 @@ def test_questions_on_a_terminal(folder: Path) -> None:
 
 
 def test_odd_names_survive() -> None:
-    from psips.tabular import Grid
+    from psips.input.tabular import Grid
 
     names = ['say "no"', "back\\slash", "naïve ☕", "a#b = [c]"]
     rng = np.random.default_rng(1)

@@ -10,8 +10,8 @@ from scipy.special import gammaincc
 from scipy.stats import binom
 
 from psips import Problem, Rules, Session
-from psips.instances import instance
 from psips.kernels.ratio import EARLY, OFFSET
+from psips.problem.instances import instance
 from psips.rules import handicaps
 from psips.simulation import simulate_many
 

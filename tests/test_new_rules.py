@@ -7,13 +7,13 @@ import sys
 import pytest
 
 from psips import Problem, Session, simulate
-from psips.environments import environment_of
-from psips.instances import instance
 from psips.kernels.choosing import opening
 from psips.kernels.jit import step
 from psips.kernels.outcome import STOPPED
 from psips.kernels.state import Run
+from psips.problem.instances import instance
 from psips.rules import SAMPLING, STOPPING, Rule, Rules
+from psips.simulation.environments import environment_of
 
 
 @step

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from psips.cli import main
-from psips.parameters import Ball
 from psips.problem import Problem
-from psips.promises import promise
+from psips.problem.parameters import Ball
 from psips.report import report
 from psips.rules import Rules
+from psips.rules.promises import promise
 from psips.study import Study
 
 ARMS = ["<script>alert(1)</script>", "B & C", "D $x$"]

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from psips.environments import environment_of
 from psips.errors import InputError
-from psips.instances import Instance, instance
-from psips.parameters import Ball, Box
 from psips.problem import Problem
+from psips.problem.instances import Instance, instance
+from psips.problem.parameters import Ball, Box
 from psips.rules import CALIBRATION, DRAWS, SAMPLING, STOPPING, TRACKING, Rules
 from psips.simulation import simulate
+from psips.simulation.environments import environment_of
 
 TABLES = {
     "sampling": SAMPLING,

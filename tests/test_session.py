@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psips.environments import environment_of
 from psips.errors import InputError
-from psips.instances import instance
-from psips.parameters import Ball
 from psips.problem import Problem
+from psips.problem.instances import instance
+from psips.problem.parameters import Ball
 from psips.rules import Rules
 from psips.session import Session
+from psips.simulation.environments import environment_of
 
 
 def tea() -> Problem:

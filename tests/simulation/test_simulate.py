@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from psips.environments import GaussianEnvironment, environment_of
 from psips.errors import InputError
-from psips.geometry import complexity
-from psips.instances import Instance, instance
+from psips.input.seeds import draw_key
 from psips.problem import Problem
-from psips.seeds import draw_key
+from psips.problem.instances import Instance, instance
 from psips.session import Session
 from psips.simulation import Run, Summary, play, simulate, simulate_many
+from psips.simulation.environments import GaussianEnvironment, environment_of
+from psips.theory.geometry import complexity
 
 INSTANCES = [
     ("correlated", {"rho": -0.5}),

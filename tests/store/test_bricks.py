@@ -370,7 +370,7 @@ def test_times_in_the_report_are_no_script(store: DatabaseStore) -> None:
             )
     with pytest.raises(InputError, match="has no valid time"):
         Study.open("trial", store)
-    from psips.appendix import in_utc
+    from psips.report.appendix import in_utc
 
     assert "<" not in in_utc("<script>a()</script>")
 

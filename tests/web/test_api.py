@@ -12,12 +12,12 @@ import pandas as pd
 import pytest
 
 import psips
-from psips.addresses import slug
-from psips.client import Client, ServerError
 from psips.errors import InputError
 from psips.store import StoreError, UnknownOutcomeError, open_store
 from psips.store.tokens import Tokens
 from psips.study import Study
+from psips.web.addresses import slug
+from psips.web.client import Client, ServerError
 from psips.web.desks import Desk
 from web.conftest import MEANS, NAME, PROBLEM, Served, running
 
@@ -274,7 +274,7 @@ def test_client_that_cannot(served: Served) -> None:
 def test_client_repeats_what_got_no_answer(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("psips.client.PAUSE", 0.0)
+    monkeypatch.setattr("psips.web.client.PAUSE", 0.0)
     client = Client(served.url, served.tokens["recorder"])
     once, lost = client._once, [True]
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from psips.addresses import slug
 from psips.problem import Problem
 from psips.store import open_store
 from psips.study import Study
+from psips.web.addresses import slug
 from web.conftest import MEANS, NAME, PROBLEM, Served, running
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -13,14 +13,14 @@ import time
 import httpx
 import pytest
 
-from psips.addresses import slug
 from psips.cli import main
 from psips.errors import InputError
-from psips.parameters import Ball
 from psips.problem import Problem
+from psips.problem.parameters import Ball
 from psips.store import open_store
 from psips.store.tokens import Tokens
 from psips.study import Study
+from psips.web.addresses import slug
 from psips.web.server import serve
 from web.conftest import MEANS, NAME, PROBLEM, Served, form_token, running
 

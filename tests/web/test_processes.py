@@ -16,11 +16,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from psips.addresses import slug
-from psips.client import Client
 from psips.store import open_store
 from psips.store.tokens import Tokens
 from psips.study import Study
+from psips.web.addresses import slug
+from psips.web.client import Client
 from web.conftest import NAME, PROBLEM
 
 pytestmark = pytest.mark.usefixtures("tags")

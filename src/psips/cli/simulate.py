@@ -102,8 +102,9 @@ def _run(
     dask: str | None,
 ) -> Summary:
     from psips.errors import InputError
-    from psips.instances import BUILDERS, load
-    from psips.problem_file import read_problem_file
+    from psips.problem.instances import BUILDERS
+    from psips.problem.loading import load
+    from psips.problem.problem_file import read_problem_file
     from psips.rules import Rules
 
     if max_samples < 1:

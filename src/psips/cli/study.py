@@ -45,9 +45,9 @@ from psips.cli.study_text import (
 )
 from psips.cli.table_options import ArmColumn, Sheet, SkipIncomplete
 from psips.cli.writing import check_target, write_whole
-from psips.escaping import as_json as written
-from psips.escaping import one_line
-from psips.escaping import plain as harmless
+from psips.input.escaping import as_json as written
+from psips.input.escaping import one_line
+from psips.input.escaping import plain as harmless
 
 if TYPE_CHECKING:
     from psips.study import Receipt, Ticket

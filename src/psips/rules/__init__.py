@@ -11,8 +11,8 @@ import numpy as np
 
 from psips.errors import InputError, NoProofError, unknown
 from psips.kernels.model import Floats
-from psips.parameters import Ball
 from psips.problem import Problem
+from psips.problem.parameters import Ball
 
 if TYPE_CHECKING:
     from psips.kernels.state import Options

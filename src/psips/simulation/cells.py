@@ -13,16 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from psips import __version__
-from psips.environments import environment_of
-from psips.geometry import complexity
-from psips.instances import Instance, load
+from psips.input.seeds import draw_key, generator
 from psips.kernels.model import Floats
 from psips.kernels.outcome import LOG_BUDGET, LOG_HIT, LOG_LEARNED, STOPPED
+from psips.problem.instances import Instance
+from psips.problem.loading import load
 from psips.rules import Rules
-from psips.seeds import draw_key, generator
 from psips.session import Session
+from psips.simulation.environments import environment_of
 from psips.simulation.runs import simulate
+from psips.theory.geometry import complexity
+from psips.version import __version__
 
 POINTS = 1024  # posterior points behind an estimate of P(Alt)
 

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from psips import __version__
-from psips.environments import Environment, environment_of
 from psips.errors import InputError, quote
-from psips.geometry import complexity
-from psips.instances import Instance
 from psips.problem import Problem
+from psips.problem.instances import Instance
 from psips.rules import Rules
 from psips.session import read_rules
 from psips.simulation.cluster import spread
+from psips.simulation.environments import Environment, environment_of
 from psips.simulation.runs import Run, simulate
+from psips.theory.geometry import complexity
+from psips.version import __version__
 
 MOST_RUNS = 1_000_000  # of one simulation
 
@@ -91,7 +91,7 @@ class Summary:
 
         Examples
         --------
-        >>> from psips.instances import instance
+        >>> from psips.problem.instances import instance
         >>> summary = simulate_many(instance("correlated", rho=-0.9), runs=3, seed=1)
         >>> figures = summary.to_dict()
         >>> figures["runs"], figures["stopped"], figures["errors"]

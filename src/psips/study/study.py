@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
-from psips.measurements import read_changes, read_values
 from psips.problem import Problem
+from psips.problem.measurements import read_changes, read_values
 from psips.rules import Rules
 from psips.store import Event, Store, open_store
 from psips.study import changes

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from psips.errors import InputError
-from psips.measurements import is_frame, means_refused, summary_column
 from psips.problem import Problem
+from psips.problem.measurements import is_frame, means_refused, summary_column
 from psips.store import Event
 from psips.study.deliveries import Delivery, check_repetition
 from psips.study.journal import Entry

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psips.diagnostics import LOOKS, Diagnosis, diagnose
-from psips.lack_of_fit import fit_of
+from psips.diagnostics.lack_of_fit import fit_of
 from psips.problem import Problem
-from psips.status import Status
+from psips.session.status import Status
 from psips.store import EVERY, DamagedError, Event, broken_links
 from psips.study.inputs import stamp
 from psips.study.journal import Journal
@@ -92,7 +92,7 @@ class View:
         arms = np.array([problem.arm_index(r.arm) for r in results], dtype=np.int64)
         values = np.array([r.values for r in results], dtype=float).reshape(-1, problem.d)
         places = [f"result {result.number}" for result in results]
-        fit = fit_of(problem, state.session.engine)
+        fit = fit_of(problem, state.session.engine.belief)
         return diagnose(problem, arms, values, places, LOOKS, fit)
 
     def to_frame(self) -> pd.DataFrame:

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt
 
-from psips.addresses import name_of, slug
 from psips.store import DamagedError, StoreError
 from psips.study import Receipt, Study
 from psips.study.ledger import Ticket
+from psips.web.addresses import name_of, slug
 from psips.web.desks import Desk, Desks
 from psips.web.people import OWNER, RECORDER, Person, Porter, require
 from psips.web.problems import NOT_FOUND, STOPPED, RefusedError

@@ -1,6 +1,6 @@
 """Figures as SVG: the front, with points that can be reached by keyboard, and lines over time.
 
-Colours and shapes are those of `psips.fronts`. The front stands in its page, so it is styled
+Colours and shapes are those of `psips.plots.planes`. The front stands in its page and is styled
 there; the lines are pictures of their own, so they carry their style.
 """
 
@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from psips.fronts import BLUE, GREY, LINES, RADIUS_95, VERMILION, pair_front
 from psips.kernels.model import Floats
+from psips.plots.planes import BLUE, GREY, LINES, RADIUS_95, VERMILION, pair_front
 from psips.web.looks import Answer, Course, Look, covariance_of
 
 WIDTH, HEIGHT = 640, 440

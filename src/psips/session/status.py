@@ -1,0 +1,234 @@
+"""A session's state for people to read: estimates, candidate set, distance to stopping."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psips.diagnostics.lack_of_fit import Fit, fit_of
+from psips.kernels.accounts import PIECES, SETTLED
+from psips.kernels.model import Floats
+from psips.kernels.outcome import EVIDENCE, LOG_BUDGET, LOG_HIT, THRESHOLD
+from psips.problem import Problem
+from psips.session.engine import Engine
+from psips.session.verdicts import verdicts_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Status:
+    """What a session knows, in the user's orientation.
+
+    Parameters
+    ----------
+    results : int
+        Results told.
+    stopped : bool
+        Whether the stopping rule holds.
+    candidate_set : tuple of str
+        Pareto set of the estimates.
+    arms : DataFrame
+        By arm: ``pulls``, ``pending`` (asked and not yet told), and for each objective
+        ``"... estimate"`` and ``"... se"``, its standard error. Without features an arm
+        that was never measured has neither (NaN); with features none has before the arms
+        measured span them.
+    answers : DataFrame
+        By answer: estimates, standard errors, ``candidate``; ``verdict`` and ``reason``: what
+        the data prove, whatever rule is used to stop (with probability 1 - delta no verdict
+        is ever wrong, see `psips.session.verdicts`); ``probability`` of being optimal given
+        the data, and its Monte Carlo error ``probability se``; and ``also``, the other names
+        of an answer that has several.
+    evidence : dict
+        How far the stopping rule has come; ``fraction`` is 0 at the start and 1 at the stop.
+        The rule ``glr`` has ``evidence`` and ``threshold``, and ``remaining``: about how many
+        more results it takes if the estimates stay as they are, with an even chance. So has
+        ``bayes`` (-log of the probability of another set, and log(1 / delta)), without
+        ``remaining``. ``certified``, ``ape`` and ``elimination`` have the number ``settled``
+        of ``answers``; ``predicted`` the ``evidence`` against the nearest other set, its
+        ``threshold``, and the number ``settled`` of ``claims`` that it needs. ``posterior``
+        draws until a draw disagrees with the candidate set, and
+        stops if none of the first M does: ``log_hit`` is the logarithm of the index of the
+        draw that disagreed (None if none did), ``log_budget`` that of M; their ratio, the
+        ``fraction``, is one noisy draw.
+    promise : str
+        What stands behind delta, in a few words; see `psips.rules.promises`.
+    probability_of_change : float
+        Posterior probability that the Pareto set is another than the candidate set, by the
+        problem's prior, or else a flat one (linear: that of the regularisation, if there is
+        one); accurate when it is tiny.
+    fit : Fit or None
+        With features: whether the linear model fits, see `psips.diagnostics.lack_of_fit`.
+    closed : bool
+        Whether nothing more can be recorded; of studies.
+    """
+
+    results: int
+    stopped: bool
+    candidate_set: tuple[str, ...]
+    arms: pd.DataFrame
+    answers: pd.DataFrame
+    evidence: dict[str, float | None]
+    probability_of_change: float
+    promise: str = ""
+    fit: Fit | None = None
+    closed: bool = False
+
+    def __str__(self) -> str:
+        from psips.session.status_text import in_words
+
+        return in_words(
+            self.arms,
+            self.answers,
+            stopped=self.stopped,
+            closed=self.closed,
+            results=self.results,
+            candidate_set=self.candidate_set,
+            fraction=self.evidence["fraction"] or 0.0,
+            remaining=self.evidence.get("remaining"),
+            promise=self.promise,
+            caveat="" if self.fit is None else self.fit.caveat,
+            fit="" if self.fit is None else str(self.fit),
+        )
+
+    def __repr__(self) -> str:
+        state = "stopped" if self.stopped else "closed" if self.closed else "open"
+        return f"Status({state}, {self.results} results, candidate set {self.candidate_set})"
+
+
+def status_of(
+    problem: Problem, engine: Engine, candidate_set: tuple[str, ...], promise: str
+) -> Status:
+    """Read the state of a run."""
+    import pandas as pd
+
+    found = verdicts_of(problem, engine)
+    optimal, spread = np.full(problem.n, np.nan), np.full(problem.n, np.nan)
+    change = math.nan
+    if candidate_set:
+        optimal, spread = engine.probabilities()
+        change = math.exp(engine.change_probability()[0])
+    answers = {
+        **_estimates(problem, engine, engine.model.Z),
+        "candidate": np.isin(np.array(problem.answers), candidate_set),
+        "probability": optimal,
+        "probability se": spread,
+        "verdict": [one.verdict for one in found],
+        "reason": [one.reason for one in found],
+        "also": [", ".join(problem.aliases[answer][1:]) for answer in problem.answers],
+    }
+    return Status(
+        results=engine.results,
+        stopped=engine.stopped,
+        candidate_set=candidate_set,
+        arms=arms_table(problem, engine),
+        answers=pd.DataFrame(answers, index=pd.Index(problem.answers, name="answer")),
+        evidence=_evidence(engine, sum(one.verdict != "open" for one in found)),
+        probability_of_change=change,
+        promise=promise,
+        fit=fit_of(problem, engine.belief),
+    )
+
+
+def arms_table(problem: Problem, engine: Engine) -> pd.DataFrame:
+    """Return pulls, pending asks and estimates by arm."""
+    import pandas as pd
+
+    arms = {
+        "pulls": engine.belief.pulls.astype(np.int64),
+        "pending": engine.learner.pending.astype(np.int64),
+        **_estimates(problem, engine, engine.model.A),
+    }
+    return pd.DataFrame(arms, index=pd.Index(problem.arms, name="arm"))
+
+
+def _estimates(problem: Problem, engine: Engine, features: Floats) -> dict[str, Any]:
+    """Posterior mean and standard deviation of each row, by objective."""
+    belief = engine.belief
+    variances = np.diag(problem.covariance)
+    if problem.unstructured:
+        pulled = belief.pulls > 0
+        means = np.where(pulled[:, None], belief.theta, np.nan)
+        widths = np.full(problem.K, np.nan)
+        widths[pulled] = 1.0 / belief.N[pulled]
+    elif not engine.ready:
+        means = np.full((len(features), problem.d), np.nan)
+        widths = np.full(len(features), np.nan)
+    else:
+        means = features @ belief.theta
+        widths = ((features @ belief.F) ** 2).sum(axis=1)  # z^T V^-1 z, V^-1 = F F^T
+    means = problem.outward(means)
+    columns: dict[str, Any] = {}
+    for c, objective in enumerate(problem.objectives):
+        columns[f"{objective} estimate"] = means[:, c]
+        columns[f"{objective} se"] = np.sqrt(widths * variances[c])
+    return columns
+
+
+def progress_of(problem: Problem, engine: Engine) -> float:
+    """Return how far a run has come: 0 at the start, 1 at the stop; noisy in between."""
+    settled = 0
+    if engine.program.stopping == "certified":
+        settled = sum(one.verdict != "open" for one in verdicts_of(problem, engine))
+    return _evidence(engine, settled)["fraction"] or 0.0
+
+
+def _evidence(engine: Engine, settled: int) -> dict[str, float | None]:
+    """Return how far the stopping rule in use has come."""
+    outcome, rule = engine.outcome, engine.program.stopping
+    if rule == "glr":
+        return _of_ratio(engine)
+    if rule == "bayes":
+        value, threshold = float(outcome[EVIDENCE]), float(outcome[THRESHOLD])
+        fraction = 1.0 if engine.stopped else min(1.0, value / max(threshold, 1e-300))
+        return {"evidence": value, "threshold": threshold, "fraction": fraction}
+    if rule == "predicted":
+        value, threshold = float(outcome[EVIDENCE]), float(outcome[THRESHOLD])
+        fraction = 1.0 if engine.stopped else 0.99 * min(1.0, value / max(threshold, 1e-300))
+        return {
+            "evidence": value,
+            "threshold": threshold,
+            "settled": max(0.0, float(outcome[SETTLED])),
+            "claims": max(0.0, float(outcome[PIECES])),
+            "fraction": fraction,
+        }
+    if rule in ("certified", "ape", "elimination"):
+        n = engine.model.n
+        settled = settled if rule == "certified" else int(outcome[EVIDENCE])
+        return {"settled": float(settled), "answers": float(n), "fraction": settled / n}
+    hit, budget = float(outcome[LOG_HIT]), float(outcome[LOG_BUDGET])
+    if engine.stopped:
+        fraction = 1.0
+    elif rule == "never" or budget <= 0.0:
+        fraction = 0.0
+    else:
+        fraction = min(1.0, max(0.0, hit / budget))
+    return {
+        "log_hit": hit if math.isfinite(hit) else None,
+        "log_budget": budget,
+        "fraction": fraction,
+    }
+
+
+def _of_ratio(engine: Engine) -> dict[str, float | None]:
+    """Evidence, threshold, and about how many results remain: evidence grows with results."""
+    if not engine.ready:
+        return {"evidence": 0.0, "threshold": None, "fraction": 0.0, "remaining": None}
+    value, threshold = engine.ratio()
+    fraction = 1.0 if engine.stopped else min(1.0, max(value, 0.0) / threshold)
+    t = float(engine.results)
+    remaining = None
+    if engine.stopped:
+        remaining = 0.0
+    elif value > 0.0:
+        remaining = max(1.0, math.ceil(t * (threshold / value - 1.0)))
+    return {
+        "evidence": value,
+        "threshold": threshold,
+        "fraction": fraction,
+        "remaining": remaining,
+    }
