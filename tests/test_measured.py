@@ -12,7 +12,7 @@ from scipy.stats import binom
 from psips import Problem, Rules, Session
 from psips.kernels.ratio import EARLY, OFFSET
 from psips.problem.instances import instance
-from psips.rules import handicaps
+from psips.rules.handicaps import handicaps
 from psips.simulation import simulate_many
 
 DELTA = 0.1

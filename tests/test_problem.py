@@ -351,7 +351,9 @@ def test_round_trip(problem: Problem) -> None:
     assert copy == problem
     assert json.dumps(copy.to_dict()) == text
     assert copy.aliases == problem.aliases
-    for mine, theirs in zip(copy.model, problem.model, strict=True):
+    for mine, theirs in zip(
+        copy.model.as_dict().values(), problem.model.as_dict().values(), strict=True
+    ):
         assert np.array_equal(mine, theirs)
     assert pickle.loads(pickle.dumps(problem)) == problem
 

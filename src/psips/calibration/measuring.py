@@ -12,7 +12,7 @@ import numpy as np
 from psips.calibration.families import SHORT, families
 from psips.errors import InputError, NoProofError
 from psips.problem.instances import Instance
-from psips.rules import Rules
+from psips.rules import STOPPING, Rules
 from psips.simulation.summary import clopper_pearson, simulate_many
 from psips.theory.geometry import Complexity, complexity
 
@@ -41,7 +41,7 @@ class Rule:
     def name(self) -> str:
         """What the tables call it."""
         name = self.stopping
-        if self.stopping in ("posterior", "glr"):
+        if len(STOPPING[self.stopping].calibrations) > 1:
             name += f" {self.calibration}"
         if self.calibration == "sharp":
             name += f" kappa={self.kappa:g}"
@@ -57,18 +57,8 @@ class Rule:
         )
 
 
-RULES = (
-    Rule("glr", "measured"),
-    Rule("posterior", "heuristic"),
-    Rule("posterior", "sharp", 2.0),
-    Rule("posterior", "sharp", 1.0),
-    Rule("posterior", "sharp", 0.5),
-    Rule("posterior", "proven"),
-    Rule("glr", "heuristic"),
-    Rule("glr", "proven"),
-    Rule("certified"),
-    Rule("predicted"),
-    Rule("bayes"),
+RULES = tuple(
+    Rule(name, *setting) for name, rule in STOPPING.items() for setting in rule.measured
 )
 BROKEN = Rule("bayes", divisor=8.0)
 DEFAULT = Rule(Rules().stopping, Rules().calibration, Rules().kappa).name

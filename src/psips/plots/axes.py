@@ -130,10 +130,9 @@ def pulls(source: Session | Study, ax: Axes | None = None) -> Axes:
 def evidence(source: Session | Study, ax: Axes | None = None) -> Axes:
     """Draw what the stopping rule compares, over time.
 
-    The rules ``posterior``, ``bayes`` and ``never`` have the posterior probability that the
-    Pareto set is another than the candidate set, with delta; ``glr`` the likelihood ratio
-    and its threshold; ``predicted`` that of the results since the prediction against the
-    nearest other set; ``certified`` how many answers are proven in or out.
+    What that is, each rule declares (`psips.rules.stopping`): the likelihood ratio and its
+    threshold, how many answers are proven, or the posterior probability that the Pareto set
+    is another than the candidate set, with delta.
     """
     history = history_of(source)
     ax = _axes((8.0, 3.8)) if ax is None else ax
@@ -144,16 +143,16 @@ def evidence(source: Session | Study, ax: Axes | None = None) -> Axes:
         ax.text(
             0.5, 0.5, "not every arm has been measured", transform=ax.transAxes, ha="center"
         )
-    elif found.rule in ("glr", "predicted"):
-        ax.plot(found.results, found.value, color=BLUE, label="evidence")
-        ax.plot(found.results, found.threshold, "--", color=VERMILION, label="stops above")
-        ax.set_ylabel("log-likelihood ratio")
-    elif found.rule == "certified":
+    elif found.curve.below:
+        _probability(ax, found.results, found.value, found.level, history.rules.delta)
+    elif found.curve.counts:
         ax.step(found.results, found.value, where="post", color=BLUE, label="answers settled")
         ax.plot(found.results, found.threshold, "--", color=VERMILION, label="all: stops here")
-        ax.set(ylabel="answers proven in or out", ylim=(0, 1.08 * history.problem.n))
+        ax.set(ylabel=found.curve.unit, ylim=(0, 1.08 * history.problem.n))
     else:
-        _probability(ax, found.results, found.value, found.level, history.rules.delta)
+        ax.plot(found.results, found.value, color=BLUE, label="evidence")
+        ax.plot(found.results, found.threshold, "--", color=VERMILION, label="stops above")
+        ax.set_ylabel(found.curve.unit)
     if len(found.results):
         _legend_beside(ax)
     return clean(ax)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -13,17 +13,16 @@ from psips.errors import InputError, quote
 from psips.input.seeds import Key
 from psips.kernels.belief import spans
 from psips.kernels.model import Floats, Ints
-from psips.kernels.outcome import EVIDENCE, LOG_BUDGET, THRESHOLD
 from psips.problem import Problem
-from psips.rules import Rules
+from psips.rules import STOPPING, Rules
+from psips.rules.evidence import Curve
 from psips.session import Session
 from psips.session.engine import Engine
-from psips.session.verdicts import verdicts_of
+from psips.session.status import settled
 from psips.study import Study
 
 LOOKS = 100  # of a long history this many moments are looked at
 FEW_LOOKS = 30  # the same, beyond a hundred answers, where a look takes 0.1 s
-DRAWS = 1024  # posterior draws of one look
 
 
 class History(NamedTuple):
@@ -60,13 +59,11 @@ class History(NamedTuple):
 class Evidence(NamedTuple):
     """What a stopping rule compares, look by look.
 
-    ``value`` against ``threshold``. The rules that ask the posterior have the probability of
-    another Pareto set than the candidate set against delta, and ``level``, the probability
-    at which the rule expects to stop; ``glr`` has the likelihood ratio, ``predicted``
-    that of the results since the prediction, ``certified`` the number of settled answers.
+    ``value`` against ``threshold``; ``curve`` says what they are. Rules that count draws have
+    ``level``, the probability at which they expect to stop.
     """
 
-    rule: str
+    curve: Curve
     results: Ints
     value: Floats
     threshold: Floats
@@ -117,28 +114,19 @@ def evidence_over_time(history: History, most: int | None = None) -> Evidence:
 
     Each look takes the results as if they had been told together.
     """
-    rule = history.rules.stopping
+    rule = STOPPING[history.rules.stopping]
     if not history.known:
         nothing = np.zeros(0)
-        return Evidence(rule, np.zeros(0, np.int64), nothing, nothing, None)
+        return Evidence(rule.curve, np.zeros(0, np.int64), nothing, nothing, None)
     usual = LOOKS if history.problem.n <= 100 else FEW_LOOKS
     looks = history.looks(history.known, usual if most is None else most)
-    rows = [_evidence(history, engine) for engine in _replay(history, looks)]
+    curve, delta = rule.curve, history.rules.delta
+    rows = [
+        curve.read(engine, partial(settled, history.problem, engine), delta)
+        for engine in _replay(history, looks)
+    ]
     value, threshold, level = np.array(rows).T
-    return Evidence(rule, looks, value, threshold, level if rule == "posterior" else None)
-
-
-def _evidence(history: History, engine: Engine) -> tuple[float, float, float]:
-    rules = history.rules
-    if rules.stopping == "glr":
-        return *engine.ratio(), math.nan
-    if rules.stopping == "predicted":
-        return float(engine.outcome[EVIDENCE]), float(engine.outcome[THRESHOLD]), math.nan
-    if rules.stopping == "certified":
-        found = verdicts_of(history.problem, engine)
-        return sum(one.verdict != "open" for one in found), history.problem.n, math.nan
-    log_change, _ = engine.change_probability(DRAWS)
-    return math.exp(log_change), rules.delta, math.exp(-engine.outcome[LOG_BUDGET])
+    return Evidence(curve, looks, value, threshold, None if np.isnan(level).all() else level)
 
 
 def _replay(history: History, looks: Ints) -> Iterator[Engine]:
@@ -146,12 +134,13 @@ def _replay(history: History, looks: Ints) -> Iterator[Engine]:
     problem = history.problem
     model = problem.model
     known = history.rules
-    stopping = "never" if known.stopping == "elimination" else known.stopping  # has its own
+    alone = not STOPPING[known.stopping].partner  # else it needs a sampling rule's own state
+    stopping = known.stopping if alone else "never"
     # How arms were chosen does not matter here, nor how draws are made: their law is the same.
     rules = replace(known, sampling="uniform", stopping=stopping, draws="first-hit", eta=1.0)
     program = rules.program(problem)
     x = problem.inward(history.values)
-    if known.stopping == "predicted":  # what counts is what came after the prediction
+    if STOPPING[known.stopping].curve.retold:  # what counts is what came after the prediction
         yield from _retold(Engine(model, program, history.key), history.arms, x, looks)
         return
     N, sums = np.zeros(model.K), np.zeros((model.K, model.d))

@@ -18,7 +18,6 @@ from psips.report.appendix import changes, features, in_utc, log
 from psips.report.page import STYLE, figures, legend, table
 from psips.rules import CALIBRATION, SAMPLING, STOPPING
 from psips.rules.promises import (
-    PROVEN,
     evidence_caption,
     kind_of_promise,
     promise,
@@ -32,7 +31,8 @@ from psips.version import __version__
 
 if TYPE_CHECKING:
     from psips.diagnostics import Diagnosis
-    from psips.session.status import Status
+    from psips.rules.stopping import PROVEN
+from psips.session.status import Status
 
 PLANE = (4.6, 4.0)  # inches of a front: its letters can be read on a telephone
 COURSE = (4.6, 4.2)  # the same of what is drawn over time
@@ -154,7 +154,7 @@ def _design(state: State) -> str:
         ["stopping rule", f"{rules.stopping}: {STOPPING[rules.stopping].about}"],
         ["sampling rule", f"{rules.sampling}: {SAMPLING[rules.sampling].about}"],
     ]
-    if rules.stopping in ("posterior", "glr"):
+    if rules.calibrated:
         about = CALIBRATION[rules.calibration].about
         facts.append(["calibration", f"{rules.calibration}: {about}"])
     others = {k: getattr(rules, k) for k in ("draws", "tracking", "eta", "alpha", "kappa")}

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from psips.problem import Problem
-from psips.rules import Rules
-
-PROVEN, MEASURED, HEURISTIC, BAYESIAN, NONE = (
-    "proven",
-    "measured",
-    "heuristic",
-    "bayesian",
-    "none",
+from psips.rules.chosen import Rules
+from psips.rules.stopping import (
+    BAYESIAN,
+    CALIBRATION,
+    HEURISTIC,
+    MEASURED,
+    NONE,
+    PROVEN,
+    STOPPING,
 )
 
 
@@ -22,13 +23,7 @@ def kind_of_promise(rules: Rules) -> str:
     >>> kind_of_promise(Rules()), kind_of_promise(Rules(stopping="certified"))
     ('measured', 'proven')
     """
-    if rules.stopping == "never":
-        return NONE
-    if rules.stopping == "bayes":
-        return BAYESIAN
-    if rules.stopping in ("certified", "predicted") or rules.calibration == "proven":
-        return PROVEN
-    return MEASURED if rules.calibration == "measured" else HEURISTIC
+    return STOPPING[rules.stopping].promise or CALIBRATION[rules.calibration].promise
 
 
 def promise(rules: Rules, problem: Problem) -> str:
@@ -42,7 +37,10 @@ def promise(rules: Rules, problem: Problem) -> str:
     """
     delta = f"{rules.delta:g}"
     return {
-        NONE: "None: the rule 'never' does not stop, so nothing is claimed of the set.",
+        NONE: (
+            f"None: the rule {rules.stopping!r} does not stop, so nothing is claimed of the "
+            "set."
+        ),
         BAYESIAN: (
             "Bayesian: at the stop, the posterior probability of another set is at most "
             f"{delta}, by the prior registered, or a flat one. This bounds no rate of error."
@@ -59,12 +57,7 @@ def promise(rules: Rules, problem: Problem) -> str:
         ),
         HEURISTIC: (
             f"Heuristic: the thresholds aim at wrong sets with probability at most {delta}; "
-            + (
-                "in simulations the rule was wrong far more often where options nearly tie, or "
-                "where one is slightly worse than another in several objectives."
-                if rules.stopping in ("posterior", "glr")
-                else "it is not proven that they keep to it."
-            )
+            f"{STOPPING[rules.stopping].experience}"
         ),
     }[kind_of_promise(rules)]
 
@@ -94,36 +87,5 @@ def within(problem: Problem) -> str:
 
 def evidence_caption(rules: Rules) -> str:
     """Say what the figure of the evidence over time shows."""
-    if rules.stopping == "glr":
-        text = (
-            "Evidence: how much less likely the data are under the likeliest other Pareto set, "
-            "as a logarithm"
-        )
-        if rules.calibration == "measured":
-            text += ", less what several near-ties take from it"
-        return text + ". The rule stops when it is above the threshold."
-    if rules.stopping == "predicted":
-        return (
-            "Evidence: how much less likely the results since the set was predicted are under "
-            "the nearest other Pareto set, as a logarithm. The rule stops once all others have "
-            "been proven wrong, each a little above the level; 0 where there is no prediction, "
-            "or another than the candidate set."
-        )
-    if rules.stopping == "certified":
-        return "Answers proven in or out. The rule stops when all are."
-    text = (
-        "The probability, given the data at the time, that the Pareto set is another than the "
-        "candidate set. "
-    )
-    if rules.stopping == "posterior":
-        widened = "" if rules.calibration == "sharp" else ", widened,"
-        return text + (
-            f"The rule draws M times from the posterior{widened} after every result and stops "
-            "when no draw has another Pareto set. That happens by chance before the "
-            "probability is below 1/M: the curve is often above that line at the stop."
-        )
-    if rules.stopping == "bayes":
-        return text + "The rule stops at delta."
-    if rules.stopping == "never":
-        return text + "The rule never stops."
-    return text + "The rule does not look at it: it stops by the confidence intervals of arms."
+    rule = STOPPING[rules.stopping]
+    return rule.caption.format(nuance=rule.nuance.get(rules.calibration, ""))

@@ -33,7 +33,7 @@ from psips.kernels.outcome import HINT, OUTCOMES, STOPPED
 from psips.kernels.records import Record
 from psips.kernels.rival import Rival, empty_rival
 from psips.kernels.state import REBUILD, Learner, Run, empty_learner
-from psips.rules import STOPPING, Program
+from psips.rules.program import Program
 
 CAPACITY = 4096  # half-spaces a cover may hold; a larger one is not built
 SWIFT = 100  # answers up to which a step takes no time that anybody would cut short
@@ -126,8 +126,7 @@ class Engine:
 
     def _fresh(self) -> Engine:
         """Return a run of the same problem that knows nothing and never stops."""
-        program = self.program._replace(judge=STOPPING["never"].step, stopping="never")
-        return Engine(self.model, program, self.key)
+        return Engine(self.model, self.program.endless(), self.key)
 
     def learn(self, arm: int, x: Floats) -> None:
         """Take in one result, without judging yet."""
@@ -193,7 +192,7 @@ class Engine:
             module, name = step.split(":")
             found = getattr(import_module(f"psips.kernels.{module}"), name)
             self._steps[step] = address(found, self._run)
-            if step == self.program.renew and step.endswith("renew_cover"):
+            if step == self.program.renew and self.program.covers:
                 self._shared[REBUILD] = self._address("judging:rebuild")
         return self._steps[step]
 
@@ -213,11 +212,6 @@ class Engine:
         self._hold_together()
         weigh_account(self.model, self.belief, self.account)
         conclude_account(self.front, self.account, self.outcome)
-
-    @property
-    def _is_rival(self) -> bool:
-        """Whether a rival method has state of its own."""
-        return self.program.choose.split(":")[0] in ("rivals", "gradient")
 
     @property
     def account(self) -> Account:
@@ -293,8 +287,8 @@ class Engine:
             "front": _plain(self.front, None),
             "cover": _plain(self.cover, used),
             "learner": _plain(self.learner, None),
-            **({"rival": _plain(self.rival, None)} if self._is_rival else {}),
-            **(self._accounts() if self.program.stopping == "predicted" else {}),
+            **({"rival": _plain(self.rival, None)} if self.program.rival else {}),
+            **(self._accounts() if self.program.stopping.predicts else {}),
             "outcome": [repr(float(v)) for v in self.outcome],
             "key": [int(v) for v in self.key],
         }
@@ -305,9 +299,9 @@ class Engine:
         _fill(self.front, state["front"])
         _fill(self.cover, state["cover"])
         _fill(self.learner, state["learner"])
-        if self._is_rival:
+        if self.program.rival:
             _fill(self.rival, state["rival"])
-        if self.program.stopping == "predicted":
+        if self.program.stopping.predicts:
             self._reopen(state["accounts"], int(state["active"]))
         self.outcome[:] = [float(v) for v in state["outcome"]]
         self.key[:] = np.array(state["key"], np.uint64)

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psips.diagnostics.lack_of_fit import Fit, fit_of
-from psips.kernels.accounts import PIECES, SETTLED
 from psips.kernels.model import Floats
-from psips.kernels.outcome import EVIDENCE, LOG_BUDGET, LOG_HIT, THRESHOLD
 from psips.problem import Problem
 from psips.session.engine import Engine
 from psips.session.verdicts import verdicts_of
@@ -107,6 +105,7 @@ def status_of(
     import pandas as pd
 
     found = verdicts_of(problem, engine)
+    proven = sum(one.verdict != "open" for one in found)
     optimal, spread = np.full(problem.n, np.nan), np.full(problem.n, np.nan)
     change = math.nan
     if candidate_set:
@@ -127,7 +126,7 @@ def status_of(
         candidate_set=candidate_set,
         arms=arms_table(problem, engine),
         answers=pd.DataFrame(answers, index=pd.Index(problem.answers, name="answer")),
-        evidence=_evidence(engine, sum(one.verdict != "open" for one in found)),
+        evidence=engine.program.stopping.evidence(engine, lambda: proven),
         probability_of_change=change,
         promise=promise,
         fit=fit_of(problem, engine.belief),
@@ -171,64 +170,10 @@ def _estimates(problem: Problem, engine: Engine, features: Floats) -> dict[str, 
 
 def progress_of(problem: Problem, engine: Engine) -> float:
     """Return how far a run has come: 0 at the start, 1 at the stop; noisy in between."""
-    settled = 0
-    if engine.program.stopping == "certified":
-        settled = sum(one.verdict != "open" for one in verdicts_of(problem, engine))
-    return _evidence(engine, settled)["fraction"] or 0.0
+    evidence = engine.program.stopping.evidence(engine, lambda: settled(problem, engine))
+    return evidence["fraction"] or 0.0
 
 
-def _evidence(engine: Engine, settled: int) -> dict[str, float | None]:
-    """Return how far the stopping rule in use has come."""
-    outcome, rule = engine.outcome, engine.program.stopping
-    if rule == "glr":
-        return _of_ratio(engine)
-    if rule == "bayes":
-        value, threshold = float(outcome[EVIDENCE]), float(outcome[THRESHOLD])
-        fraction = 1.0 if engine.stopped else min(1.0, value / max(threshold, 1e-300))
-        return {"evidence": value, "threshold": threshold, "fraction": fraction}
-    if rule == "predicted":
-        value, threshold = float(outcome[EVIDENCE]), float(outcome[THRESHOLD])
-        fraction = 1.0 if engine.stopped else 0.99 * min(1.0, value / max(threshold, 1e-300))
-        return {
-            "evidence": value,
-            "threshold": threshold,
-            "settled": max(0.0, float(outcome[SETTLED])),
-            "claims": max(0.0, float(outcome[PIECES])),
-            "fraction": fraction,
-        }
-    if rule in ("certified", "ape", "elimination"):
-        n = engine.model.n
-        settled = settled if rule == "certified" else int(outcome[EVIDENCE])
-        return {"settled": float(settled), "answers": float(n), "fraction": settled / n}
-    hit, budget = float(outcome[LOG_HIT]), float(outcome[LOG_BUDGET])
-    if engine.stopped:
-        fraction = 1.0
-    elif rule == "never" or budget <= 0.0:
-        fraction = 0.0
-    else:
-        fraction = min(1.0, max(0.0, hit / budget))
-    return {
-        "log_hit": hit if math.isfinite(hit) else None,
-        "log_budget": budget,
-        "fraction": fraction,
-    }
-
-
-def _of_ratio(engine: Engine) -> dict[str, float | None]:
-    """Evidence, threshold, and about how many results remain: evidence grows with results."""
-    if not engine.ready:
-        return {"evidence": 0.0, "threshold": None, "fraction": 0.0, "remaining": None}
-    value, threshold = engine.ratio()
-    fraction = 1.0 if engine.stopped else min(1.0, max(value, 0.0) / threshold)
-    t = float(engine.results)
-    remaining = None
-    if engine.stopped:
-        remaining = 0.0
-    elif value > 0.0:
-        remaining = max(1.0, math.ceil(t * (threshold / value - 1.0)))
-    return {
-        "evidence": value,
-        "threshold": threshold,
-        "fraction": fraction,
-        "remaining": remaining,
-    }
+def settled(problem: Problem, engine: Engine) -> int:
+    """Return how many answers are proven in or out."""
+    return sum(one.verdict != "open" for one in verdicts_of(problem, engine))

@@ -18,7 +18,7 @@ from psips.kernels.certificates import IN, OPEN, OUT
 from psips.kernels.missing import further, verdicts
 from psips.kernels.model import Floats, Ints
 from psips.problem import Problem
-from psips.rules import has_certificates
+from psips.rules.stopping import has_certificates
 from psips.session.engine import Engine
 
 NAMED = 3  # arms named in a sentence; of more only the sum is told

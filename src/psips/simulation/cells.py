@@ -18,7 +18,7 @@ from psips.kernels.model import Floats
 from psips.kernels.outcome import LOG_BUDGET, LOG_HIT, LOG_LEARNED, STOPPED
 from psips.problem.instances import Instance
 from psips.problem.loading import load
-from psips.rules import Rules
+from psips.rules import SAMPLING, Rules
 from psips.session import Session
 from psips.simulation.environments import environment_of
 from psips.simulation.runs import simulate
@@ -101,7 +101,7 @@ def perform(cell: Cell, seed: int) -> dict[str, Any]:
     """
     made = _made(cell.instance, json.dumps(dict(cell.params)))
     rules = Rules(**cell.rules)
-    target = optimal_weights(made) if rules.sampling == "oracle" else None
+    target = optimal_weights(made) if SAMPLING[rules.sampling].knows else None
     child = seed_of(seed, cell.run)
     if cell.marks:
         return _observed(cell, made, rules, target, child)

@@ -21,7 +21,7 @@ from psips.kernels.model import Floats
 from psips.problem import Problem
 from psips.problem.instances import Instance
 from psips.problem.problem_file import Guess, ProblemFile
-from psips.rules import Rules
+from psips.rules import SAMPLING, Rules
 from psips.simulation.cluster import spread
 from psips.simulation.environments import environment_of
 from psips.simulation.runs import Run, simulate
@@ -364,7 +364,7 @@ def _simulate(
     progress: Callable[[], None] | None,
 ) -> list[tuple[Run, bool]]:
     """Simulate; each run with whether its set is the right one."""
-    if rules.sampling == "oracle":
+    if SAMPLING[rules.sampling].knows:
         raise InputError("the sampling rule 'oracle' needs the truth: plan with another one")
 
     children = np.random.SeedSequence(seed).spawn(runs)

@@ -13,7 +13,7 @@ import numpy as np
 from psips.errors import InputError, quote
 from psips.problem import Problem
 from psips.problem.instances import Instance
-from psips.rules import Rules
+from psips.rules import SAMPLING, Rules
 from psips.session import read_rules
 from psips.simulation.cluster import spread
 from psips.simulation.environments import Environment, environment_of
@@ -178,7 +178,7 @@ def simulate_many(
         _check_whole("jobs", jobs, 1)
     chosen = read_rules(rules, choices)
     environment = environment_of(instance)
-    if chosen.sampling == "oracle" and target is None:
+    if SAMPLING[chosen.sampling].knows and target is None:
         weights = complexity(instance.problem, instance.theta).weights
         target = [weights[arm] for arm in instance.problem.arms]
 
