@@ -185,7 +185,7 @@ def test_columns_that_are_no_objectives(tmp_path: Path) -> None:
 
 
 def told(study: Study) -> list[tuple[str, tuple[float, ...]]]:
-    return [(result.arm, result.values) for result in study.results]
+    return [(result.arm, result.values) for result in study.told]
 
 
 DESIGN = """
@@ -242,7 +242,7 @@ def test_another_name_for_the_arms(folder: Path, run: Any) -> None:
     assert code == 0
     study = Study.open("trial", "sqlite:///psips.db")
     assert told(study) == SAYS
-    assert [result.kept for result in study.results] == [{"site": "north"}, {"site": "south"}]
+    assert [result.kept for result in study.told] == [{"site": "north"}, {"site": "south"}]
 
 
 def test_lines_left_out_are_in_the_log(folder: Path, run: Any) -> None:

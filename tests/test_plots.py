@@ -150,7 +150,7 @@ def test_a_study_without_what_was_withdrawn() -> None:
     made = two()
     study = Study.create(made.problem, "sqlite://", name="a", seed=1)
     for arm in made.problem.arms * 3:
-        study.tell([1.0, 2.0], arm=arm)
+        study.tell(arm, [1.0, 2.0])
     study.withdraw(result=2)
     study.correct([5.0, 5.0], result=1)
     history = history_of(study)

@@ -16,8 +16,8 @@ from psips.plots.history import evidence_over_time, history_of
 from psips.problem import Problem
 from psips.problem.instances import Instance, instance
 from psips.problem.parameters import Ball
-from psips.rules.promises import promise
 from psips.rules import Rules
+from psips.rules.promises import promise
 from psips.session import Session
 from psips.simulation import simulate
 from psips.simulation.environments import GaussianEnvironment, environment_of

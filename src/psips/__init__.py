@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from psips.errors import InputError
+    from psips.errors import InputError, NoProofError
     from psips.problem import Problem, instances
     from psips.problem.instances import Instance, instance
     from psips.problem.loading import load
@@ -30,6 +30,7 @@ __all__ = [
     "Client",
     "InputError",
     "Instance",
+    "NoProofError",
     "Prior",
     "Problem",
     "Rules",
@@ -55,6 +56,7 @@ _HOMES = {
     "Client": "psips.web.client",
     "InputError": "psips.errors",
     "Instance": "psips.problem.instances",
+    "NoProofError": "psips.errors",
     "Prior": "psips.problem.parameters",
     "Problem": "psips.problem",
     "Rules": "psips.rules",

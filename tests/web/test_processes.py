@@ -112,9 +112,9 @@ def test_two_servers_on_one_postgresql(
             assert clients[0].results == clients[1].results == 32
         with open_store(url) as store:
             study = Study.open(NAME, store)
-            told = sorted(result.values for result in study.results)
+            told = sorted(result.values for result in study.told)
             assert told == [(float(w), float(i)) for w in range(4) for i in range(8)]
-            assert all(result.ticket for result in study.results)
+            assert all(result.ticket for result in study.told)
             assert study.verify().problems == ()
     finally:
         database.cleanup()

@@ -86,7 +86,7 @@ def _show(made: Instance, session: Session, run: Run, plain: Run) -> None:
     console.print(table)
     console.print()
     if run.stopped:
-        right = "" if set(run.candidate_set) == set(made.pareto_set) else " (which is wrong)"
+        right = "" if made.is_right(run.candidate_set) else " (which is wrong)"
         console.print(
             f"psips stopped after [bold]{number(run.results)}[/bold] samples, with "
             f"{short_promise(session.rules)}{right}."

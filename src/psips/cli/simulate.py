@@ -128,7 +128,7 @@ def _run(
 
         def progress(run: Run) -> None:
             nonlocal errors
-            errors += run.stopped and set(run.candidate_set) != set(made.pareto_set)
+            errors += run.stopped and not made.is_right(run.candidate_set)
             line(f"simulating, {errors} errors")
 
         return simulate_many(

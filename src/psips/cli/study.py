@@ -213,11 +213,11 @@ def tell(
                 )
             else:
                 values = values_of(opened, value)
-                receipt = opened.tell(values, ticket=ticket, arm=arm, strict=strict, key=key)
+                receipt = opened.tell(arm, values, ticket=ticket, strict=strict, key=key)
         plain = {
-            "recorded": len(receipt.results),
+            "recorded": len(receipt.numbers),
             "known": receipt.known,
-            "results": list(receipt.results),
+            "results": list(receipt.numbers),
             "stopped": receipt.stopped,
             "warnings": list(receipt.warnings),
             **({"held": list(receipt.held)} if receipt.held else {}),

@@ -72,7 +72,7 @@ def verdict_of(opened: Study) -> str:
 
 def recorded(receipt: Receipt) -> str:
     """Say which results were recorded."""
-    new = receipt.results
+    new = receipt.numbers
     known = f", known already {receipt.known}" if receipt.known else ""
     if not new:
         return f"recorded nothing{known}"
@@ -119,7 +119,7 @@ def progress_of(opened: Study) -> str:
 
     if opened.stopped:
         return verdict_of(opened)
-    session, told = opened.state.session, len(opened.results)
+    session, told = opened.state.session, len(opened.told)
     counted = f"{told:,} result{'' if told == 1 else 's'} in all"
     if session.results < told:
         counted = f"{session.results:,} of {told:,} results count"

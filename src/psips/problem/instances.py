@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from importlib.resources import files
@@ -109,6 +109,17 @@ class Instance:
 
         mask = pareto_mask(self.problem.inward(self.means))
         return tuple(self.problem.answers[i] for i in np.flatnonzero(mask))
+
+    def is_right(self, found: Collection[str]) -> bool:
+        """Whether a set of answers is the Pareto set.
+
+        Examples
+        --------
+        >>> made = instance("near-tie")
+        >>> made.is_right(made.pareto_set), made.is_right([])
+        (True, False)
+        """
+        return set(found) == set(self.pareto_set)
 
 
 def cov_boost() -> Instance:

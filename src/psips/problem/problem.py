@@ -23,6 +23,7 @@ from psips.input.checks import (
 )
 from psips.input.names import as_recorded
 from psips.kernels.model import BALL, BOX, Floats, Model
+from psips.notebook import card, names
 from psips.problem.coordinates import (
     Coordinates,
     orthonormal,
@@ -381,6 +382,14 @@ class Problem:
         return self.to_dict() == other.to_dict()
 
     __hash__ = None  # type: ignore[assignment]  # arrays inside
+
+    def _repr_html_(self) -> str:
+        goals = ["minimised" if sign < 0 else "maximised" for sign in self.signs]
+        goals = [f"{o} ({goal})" for o, goal in zip(self.objectives, goals, strict=True)]
+        facts = {"objectives": names(goals), "arms": f"{self.K:,}: {names(self.arms)}"}
+        if self.answers != self.arms:
+            facts["answers"] = f"{self.n:,}: {names(self.answers)}"
+        return card(f"Problem {self.name}".strip(), facts)
 
     def __repr__(self) -> str:
         title = f"{self.name!r}: " if self.name else ""

@@ -13,6 +13,7 @@ from psips.compiling import watch
 from psips.errors import InputError, check_keys, quote
 from psips.input.seeds import Seed, draw_key
 from psips.kernels.model import Floats
+from psips.notebook import card, names, table
 from psips.problem import Problem
 from psips.problem.instances import Results
 from psips.problem.measurements import is_frame, read_results, read_values
@@ -267,6 +268,22 @@ class Session:
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"the snapshot is damaged: {error!r}") from None
         return session
+
+    def _repr_html_(self) -> str:
+        pending = self.pending
+        return card(
+            f"Session {self.problem.name}".strip(),
+            {
+                "state": "stopped" if self.stopped else "open",
+                "results": f"{self.results:,}",
+                "Pareto set" if self.stopped else "candidates": names(self.candidate_set),
+                "at the stop": short_promise(self.rules),
+            },
+            table(
+                ["arm", "results", "pending"],
+                [(arm, n, pending.get(arm, 0)) for arm, n in self.pulls.items()],
+            ),
+        )
 
     def __repr__(self) -> str:
         state = "stopped" if self.stopped else "open"

@@ -10,6 +10,7 @@ import numpy as np
 
 from psips.diagnostics.lack_of_fit import Fit, fit_of
 from psips.kernels.model import Floats
+from psips.notebook import card, names, table
 from psips.problem import Problem
 from psips.session.engine import Engine
 from psips.session.verdicts import verdicts_of
@@ -91,6 +92,35 @@ class Status:
             promise=self.promise,
             caveat="" if self.fit is None else self.fit.caveat,
             fit="" if self.fit is None else str(self.fit),
+        )
+
+    def _repr_html_(self) -> str:
+        objectives = [
+            name.removesuffix(" estimate")
+            for name in map(str, self.answers.columns)
+            if name.endswith(" estimate")
+        ]
+        rows = [
+            (
+                name,
+                *(f"{row[f'{o} estimate']:.4g} ± {row[f'{o} se']:.2g}" for o in objectives),
+                "candidate" if row["candidate"] else "",
+                f"{row['probability']:.3g}",
+                row["verdict"],
+            )
+            for name, row in self.answers.iterrows()
+        ]
+        head = ["answer", *objectives, "", "probability of being optimal", "proven"]
+        return card(
+            "Status",
+            {
+                "state": "stopped" if self.stopped else "closed" if self.closed else "open",
+                "results": f"{self.results:,}",
+                "of the way to the stop": f"{self.evidence['fraction'] or 0.0:.0%}",
+                "Pareto set" if self.stopped else "candidates": names(self.candidate_set),
+                "at the stop": self.promise,
+            },
+            table(head, rows),
         )
 
     def __repr__(self) -> str:

@@ -116,7 +116,7 @@ def perform(cell: Cell, seed: int) -> dict[str, Any]:
     return {
         "samples": run.results,
         "stopped": run.stopped,
-        "correct": set(run.candidate_set) == set(made.pareto_set),
+        "correct": made.is_right(run.candidate_set),
         "optimal": len(made.pareto_set),
         "points": run.proposals + run.literal_draws,
         "seconds": run.seconds,
@@ -130,7 +130,7 @@ def _observed(
     rng = generator(child)
     session = Session(made.problem, rules=rules, rng=rng, target=target)
     engine, source, noise = session.engine, environment_of(made).source, draw_key(rng)
-    truth, first_stop, seconds = set(made.pareto_set), None, 0.0
+    first_stop, seconds = None, 0.0
     trace, clock = [], []
     for mark in cell.marks:
         while session.results < mark:
@@ -144,7 +144,7 @@ def _observed(
         trace.append(
             {
                 "t": mark,
-                "correct": set(session.candidate_set) == truth,
+                "correct": made.is_right(session.candidate_set),
                 "log_m": float(seen[LOG_LEARNED]),
                 "log_m_stop": float(min(seen[LOG_HIT], seen[LOG_BUDGET])),
                 "log_budget": float(seen[LOG_BUDGET]),
@@ -156,7 +156,7 @@ def _observed(
         "samples": first_stop,
         "stopped": first_stop is not None,
         "correct": trace[-1]["correct"],
-        "optimal": len(truth),
+        "optimal": len(made.pareto_set),
         "points": int(engine.proposals.sum()),
         "seconds": seconds,
         "trace": trace,

@@ -379,7 +379,7 @@ def _simulate_once(
     rng = np.random.default_rng(child)
     truth = expected.draw(rng)
     run = simulate(truth.problem, environment_of(truth), rng=rng, max_results=cap, rules=rules)
-    return run, set(run.candidate_set) == set(truth.pareto_set)
+    return run, truth.is_right(run.candidate_set)
 
 
 def _forecast(delta: float, found: Complexity, each: list[tuple[Run, bool]]) -> Forecast:

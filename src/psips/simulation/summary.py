@@ -31,9 +31,9 @@ class Summary:
     Parameters
     ----------
     each : tuple of Run
-    truth : tuple of str
-        The Pareto set. A run is an error if it stopped with another set; a run that did not
-        stop claims nothing, so it is no error.
+    instance : Instance
+        What was simulated. A run is an error if it stopped with a set that is not right; a
+        run that did not stop claims nothing, so it is no error.
     seconds : float
         Wall time of all runs.
     settings : dict
@@ -41,9 +41,14 @@ class Summary:
     """
 
     each: tuple[Run, ...]
-    truth: tuple[str, ...]
+    instance: Instance
     seconds: float
     settings: dict[str, Any]
+
+    @property
+    def truth(self) -> tuple[str, ...]:
+        """The Pareto set."""
+        return self.instance.pareto_set
 
     @property
     def runs(self) -> int:
@@ -59,7 +64,7 @@ class Summary:
     def errors(self) -> int:
         """Number of runs that stopped with a wrong set."""
         return sum(
-            run.stopped and set(run.candidate_set) != set(self.truth) for run in self.each
+            run.stopped and not self.instance.is_right(run.candidate_set) for run in self.each
         )
 
     @cached_property
@@ -190,7 +195,6 @@ def simulate_many(
         rules=chosen,
         verdicts=verdicts,
     )
-    truth = instance.pareto_set
     one(0, cap=2)  # compiles, or loads what was compiled: not part of the time measured
     begin = perf_counter()
     children = np.random.SeedSequence(seed).spawn(runs)
@@ -205,7 +209,7 @@ def simulate_many(
         "max_samples": max_results,
         "version": __version__,
     }
-    return Summary(tuple(each), truth, seconds, settings)
+    return Summary(tuple(each), instance, seconds, settings)
 
 
 def _simulate_once(

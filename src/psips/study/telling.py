@@ -17,7 +17,7 @@ from psips.study.state import TOLD, Recorded, State
 
 
 class Receipt(NamedTuple):
-    """What became of results: the new ones, how many were known, and whether it stopped.
+    """What became of results: numbers of the new ones, how many were known, whether it stopped.
 
     ``warnings`` has a sentence for each value that is too far from the others to be noise,
     ``held`` are the results that wait for confirmation now because of these: new ones, and
@@ -27,7 +27,7 @@ class Receipt(NamedTuple):
     of a file that were left out.
     """
 
-    results: tuple[int, ...]
+    numbers: tuple[int, ...]
     known: int
     stopped: bool
     warnings: tuple[str, ...] = ()
