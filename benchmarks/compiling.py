@@ -20,15 +20,18 @@ from pathlib import Path
 DESIGN = """name = "trial"
 delta = 0.1
 arms = ["A", "B", "C", "D"]
-covariance = [1.0, 1.0]
-[objectives]
-gain = "max"
-cost = "min"
+[[objectives]]
+name = "gain"
+variance = 1.0
+[[objectives]]
+name = "cost"
+direction = "min"
+variance = 1.0
 [truth]
-A = [3.0, 1.0]
-B = [2.0, 0.5]
-C = [2.5, 2.0]
-D = [1.0, 3.0]
+A = { gain = 3.0, cost = 1.0 }
+B = { gain = 2.0, cost = 0.5 }
+C = { gain = 2.5, cost = 2.0 }
+D = { gain = 1.0, cost = 3.0 }
 """
 RESULTS = "arm,gain,cost\n" + "".join(
     f"{arm},{gain + noise},{cost - noise}\n"

@@ -152,8 +152,8 @@ def draw_known(session: Session) -> None:
         ax.set_title(f"after {one.results} results", loc="left", fontsize=10)
     late.set_ylabel("")
     late.annotate(
-        "the truth, which psips\ndoes not see", TRUTH[2], (2.5, 3.7), color=VERMILION, fontsize=9,
-        arrowprops={"arrowstyle": "-", "color": VERMILION, "lw": 0.8, "shrinkB": 5},
+        "the truth, which psips\ndoes not see", TRUTH[2], (2.5, 3.7), color=VERMILION,
+        fontsize=9, arrowprops={"arrowstyle": "-", "color": VERMILION, "lw": 0.8, "shrinkB": 5},
     )  # fmt: skip
     save(figure, "known")
 
