@@ -17,10 +17,10 @@ import numpy as np
 from playwright.sync_api import sync_playwright
 from serve import start_server
 
-from psips.client import Client
 from psips.problem import Problem
 from psips.store import open_store
 from psips.study import Study
+from psips.web.client import Client
 
 BATCH = 10_000  # results told at once
 

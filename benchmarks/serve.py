@@ -64,14 +64,14 @@ def use_directly(url: str, seconds: float) -> tuple[float, Times]:
     with open_store(url) as store:
         study = Study.open(NAME, store)
         for ticket in study.ask(2):  # compiled code is loaded
-            study.tell(rng.normal(size=2), ticket=ticket.id)
+            study.tell(ticket, rng.normal(size=2))
         end = time.perf_counter() + seconds
         while time.perf_counter() < end:
             began = time.perf_counter()
             (ticket,) = study.ask(1)
             times.add("ask", began)
             began = time.perf_counter()
-            study.tell(rng.normal(size=2), ticket=ticket.id)
+            study.tell(ticket, rng.normal(size=2))
             times.add("tell", began)
             pairs += 1
     return pairs / seconds, times
@@ -162,8 +162,8 @@ def check(url: str, workers: list[Worker]) -> None:
     print(f"requests that failed: {len(failures)} {failures[:3]}")
     with open_store(url) as store:
         study = Study.open(NAME, store)
-        found = Counter(result.ticket for result in study.results)
-        values = {result.ticket: list(result.values) for result in study.results}
+        found = Counter(result.ticket for result in study.told)
+        values = {result.ticket: list(result.values) for result in study.told}
         acknowledged = {t: v for worker in workers for t, v in worker.told.items()}
         lost = [t for t in acknowledged if values.get(t) != acknowledged[t]]
         doubled = [t for t, n in found.items() if n > 1]

@@ -43,7 +43,7 @@ def work() -> None:
                 start = time.perf_counter(), time.process_time()
                 (ticket,) = study.ask()
                 between = time.perf_counter(), time.process_time()
-                study.tell(means[ticket.arm] + rng.normal(size=3), ticket=ticket.id)
+                study.tell(ticket, means[ticket.arm] + rng.normal(size=3))
                 end = time.perf_counter(), time.process_time()
                 for k in range(2):
                     spent["ask"][k] += between[k] - start[k]

@@ -18,9 +18,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if getattr(session.config.option, "numprocesses", None):
         import numpy as np
 
-        from psips.environments import environment_of
-        from psips.instances import instance
+        from psips.problem.instances import instance
         from psips.session import Session
+        from psips.simulation.environments import environment_of
 
         for name, draws in (("noc-transductive", "first-hit"), ("correlated", "literal")):
             made = instance(name)

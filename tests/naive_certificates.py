@@ -12,8 +12,8 @@ from scipy.special import logsumexp, ndtr
 from psips.kernels import certificates
 from psips.kernels.certificates import ASTRAY, LOG_WEIGHTS, RHOS
 from psips.kernels.grids import as_array
-from psips.parameters import Ball
 from psips.problem import Problem
+from psips.problem.parameters import Ball
 
 
 @numba.njit

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from psips.errors import InputError
-from psips.instances import instance
-from psips.rules import Rules
-from psips.simulation import families as families_module
-from psips.simulation.calibration import (
+from psips.calibration import families as families_module
+from psips.calibration.families import CAP, GROUPS, SHORT, Family, families
+from psips.calibration.file import kept, merged, read, write
+from psips.calibration.found import Found, add_found, found_path, read_found
+from psips.calibration.measuring import (
     BROKEN,
     DEFAULT,
     RULES,
@@ -22,11 +22,11 @@ from psips.simulation.calibration import (
     tells,
     together,
 )
-from psips.simulation.calibration_file import kept, merged, read, write
-from psips.simulation.calibration_page import markdown
-from psips.simulation.families import CAP, GROUPS, SHORT, Family, families
-from psips.simulation.found import Found, add_found, found_path, read_found
-from psips.simulation.ordinary import NAMES, ordinary
+from psips.calibration.ordinary import NAMES, ordinary
+from psips.calibration.page import markdown
+from psips.errors import InputError
+from psips.problem.instances import instance
+from psips.rules import Rules
 from psips.simulation.summary import clopper_pearson
 
 
@@ -315,10 +315,8 @@ def test_an_expensive_family_gets_a_share_of_the_runs_and_its_own_cap() -> None:
 
 def test_shares_and_caps_are_measured_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     family = Family("near-ties", "near-tie", {"gap": 0.5}, share=0.5, cap=40)
-    monkeypatch.setattr("psips.simulation.calibration.families", lambda: {family.name: family})
-    monkeypatch.setattr(
-        "psips.simulation.calibration_file.families", lambda: {family.name: family}
-    )
+    monkeypatch.setattr("psips.calibration.measuring.families", lambda: {family.name: family})
+    monkeypatch.setattr("psips.calibration.file.families", lambda: {family.name: family})
     rows = list(measure(runs=6, deltas=(0.1,), rules=(Rule("bayes"),)))
     assert [(one.runs, one.cap) for one in rows] == [(3, 40)]
     assert kept(rows, 6, None) == [rows[0].key]

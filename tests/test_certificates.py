@@ -13,10 +13,10 @@ from scipy.optimize import brentq, linprog
 import naive_certificates as naive
 from psips.kernels import certificates
 from psips.kernels.certificates import evidence
-from psips.parameters import Ball
 from psips.problem import Problem
+from psips.problem.parameters import Ball
 from psips.session import Session
-from psips.verdicts import Verdict, combinations, verdicts_of
+from psips.session.verdicts import Verdict, combinations, verdicts_of
 
 
 @numba.njit

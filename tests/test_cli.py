@@ -130,11 +130,11 @@ def test_completion() -> None:
 def test_instances(run: Any) -> None:
     code, out, err = run("instances")
     assert (code, err) == (0, "")
-    for entry in psips.instances.instances():
+    for entry in psips.problem.instances.instances():
         assert entry.name in out
     code, out, err = run("instances", "--json")
     assert [entry["name"] for entry in json.loads(out)["instances"]] == [
-        entry.name for entry in psips.instances.instances()
+        entry.name for entry in psips.problem.instances.instances()
     ]
 
 
@@ -202,7 +202,9 @@ def test_parameters_of_an_instance_are_options(run: Any, command: str) -> None:
     assert settings["params"] == {"gap": 0.5, "d": 2, "lead": 2.0, "rho": 0.0}
 
 
-@pytest.mark.parametrize("entry", psips.instances.instances(), ids=lambda entry: entry.name)
+@pytest.mark.parametrize(
+    "entry", psips.problem.instances.instances(), ids=lambda entry: entry.name
+)
 def test_every_parameter_of_every_instance_is_an_option(run: Any, entry: Any) -> None:
     from psips.cli.instance_options import command_of
 
@@ -351,7 +353,7 @@ def test_a_group_of_families_can_be_measured(run: Any, tmp_path: Path) -> None:
 def test_a_search_shows_how_to_make_what_it_found_and_adds_it(
     run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from psips.simulation import found
+    from psips.calibration import found
 
     file = tmp_path / "found.json"
     monkeypatch.setattr(found, "found_path", lambda: file)
@@ -408,7 +410,7 @@ def test_a_longer_calibration_is_kept(run: Any, tmp_path: Path) -> None:
 def test_a_damaged_calibration_is_refused_before_measuring(
     run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from psips.simulation import calibration
+    from psips.calibration import measuring as calibration
 
     file = tmp_path / "c.csv"
     command = ("calibrate", "--runs", "1", "--rule", "bayes", "--family", "rho = 0.9", "--out")

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 from psips.cli import main
-from psips.drafting import as_toml, draft_design, read_table
-from psips.problem_file import read_problem_file
+from psips.problem.problem_file import read_problem_file
 from psips.study import Study
+from psips.study.drafting import as_toml, draft_design, read_table
 
 MEANS = {"AZ": (10.0, 2.0), "BNT": (11.0, 2.5), "m1273": (11.5, 4.0), "CVn": (9.0, 2.2)}
 
@@ -159,7 +159,7 @@ def test_questions_on_a_terminal(folder: Path) -> None:
 
 
 def test_odd_names_survive() -> None:
-    from psips.tabular import Grid
+    from psips.input.tabular import Grid
 
     names = ['say "no"', "back\\slash", "naïve ☕", "a#b = [c]"]
     rng = np.random.default_rng(1)
@@ -185,7 +185,7 @@ def test_columns_that_are_no_objectives(tmp_path: Path) -> None:
 
 
 def told(study: Study) -> list[tuple[str, tuple[float, ...]]]:
-    return [(result.arm, result.values) for result in study.results]
+    return [(result.arm, result.values) for result in study.told]
 
 
 DESIGN = """
@@ -242,7 +242,7 @@ def test_another_name_for_the_arms(folder: Path, run: Any) -> None:
     assert code == 0
     study = Study.open("trial", "sqlite:///psips.db")
     assert told(study) == SAYS
-    assert [result.kept for result in study.results] == [{"site": "north"}, {"site": "south"}]
+    assert [result.kept for result in study.told] == [{"site": "north"}, {"site": "south"}]
 
 
 def test_lines_left_out_are_in_the_log(folder: Path, run: Any) -> None:

@@ -160,9 +160,9 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     url = f"sqlite:///{folder / 'psips.db'}"
     study = Study.create(folder / "design.toml", url)
     study.ask(4)
-    study.tell([5.0, 5.0], ticket="trial-000001")
+    study.tell(values=[5.0, 5.0], ticket="trial-000001")
     study.cancel("trial-000002")
-    study.tell([1.0, 1.0], ticket="trial-000003")
+    study.tell(values=[1.0, 1.0], ticket="trial-000003")
     study.withdraw(ticket="trial-000003")
     other = Study.create(folder / "design.toml", study.store, name="over")
     other.close()

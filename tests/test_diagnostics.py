@@ -14,9 +14,9 @@ from laws import CAUGHT, FAIR
 from psips import check_results
 from psips.diagnostics import LEVEL, LOOKS, Diagnosis, deviations, diagnose, diagnosing
 from psips.diagnostics.deviations import Found
+from psips.diagnostics.lack_of_fit import fit_of
 from psips.diagnostics.residuals import Residuals, pooled_covariance, residuals_of
 from psips.errors import InputError
-from psips.lack_of_fit import fit_of
 from psips.problem import Problem
 from psips.session import Session
 
@@ -321,7 +321,7 @@ def test_the_linear_model_is_in_it() -> None:
     session = Session(problem, rng=1)
     for a, x in zip(arms, values, strict=True):
         session.tell(problem.arms[a], [x])
-    fit = fit_of(problem, session.engine)
+    fit = fit_of(problem, session.engine.belief)
     assert fit is not None
     assert diagnosis.fit is not None
     assert diagnosis.fit.p_value == pytest.approx(fit.p_value)

@@ -8,17 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from psips.environments import (
+from psips.errors import InputError
+from psips.problem import Problem
+from psips.problem.instances import instance, instances
+from psips.problem.problem_file import read_problem_file
+from psips.simulation.environments import (
     BernoulliEnvironment,
     Environment,
     GaussianEnvironment,
     ResamplingEnvironment,
     environment_of,
 )
-from psips.errors import InputError
-from psips.instances import instance, instances
-from psips.problem import Problem
-from psips.problem_file import read_problem_file
 
 N = 4000
 

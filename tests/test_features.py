@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 from psips import InputError, Problem
-from psips.coordinates import orthonormal
-from psips.environments import GaussianEnvironment
-from psips.instances import Instance, instance
-from psips.parameters import Ball, Box
-from psips.problem_file import read_problem_file
+from psips.problem.coordinates import orthonormal
+from psips.problem.instances import Instance, instance
+from psips.problem.parameters import Ball, Box
+from psips.problem.problem_file import read_problem_file
+from psips.simulation.environments import GaussianEnvironment
 
 LINE = [[0.0], [0.5], [1.0]]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psips.gaps import gaps, hardness, hardness_floor
+from psips.problem.gaps import gaps, hardness, hardness_floor
 
 # Few distinct values, so that ties and duplicates come up.
 means = st.integers(1, 3).flatmap(

@@ -15,9 +15,9 @@ from scipy.optimize import brentq, linprog
 
 from naive_response import Game, best_change, brute_force
 from psips.errors import InputError
-from psips.geometry import Complexity, best_response, complexity, glr
-from psips.instances import Instance, instance
 from psips.problem import Problem
+from psips.problem.instances import Instance, instance
+from psips.theory.geometry import Complexity, best_response, complexity, glr
 
 KNOWN = [  # instance, parameters, T* and some weights, from another program
     ("correlated", {"rho": 0.0}, 121.0, {"arm 1": 0.28, "arm 2": 0.01, "arm 5": 0.25}),

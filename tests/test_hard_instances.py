@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from psips.errors import InputError
-from psips.gaps import gaps
-from psips.geometry import best_response, complexity
-from psips.instances import instance, instances
+from psips.problem.gaps import gaps
+from psips.problem.instances import instance, instances
+from psips.theory.geometry import best_response, complexity
 
 
 def leads(name: str, **params: Any) -> list[float]:

@@ -17,7 +17,7 @@ HEAVY = (
     "matplotlib",
     "sqlalchemy",
     "joblib",
-    "psips.engine",
+    "psips.session.engine",
 )
 
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from psips.errors import InputError
-from psips.gaps import hardness
-from psips.instances import Instance, instance, instances, load
 from psips.problem import Problem
+from psips.problem.gaps import hardness
+from psips.problem.instances import Instance, instance, instances
+from psips.problem.loading import load
 
 
 def naive_pareto(mu: np.ndarray) -> list[int]:

@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 
 from psips import Problem, Session
 from psips.cli import app
-from psips.environments import GaussianEnvironment
-from psips.lack_of_fit import LEVEL, fit_of
+from psips.diagnostics.lack_of_fit import LEVEL, fit_of
 from psips.report import report
+from psips.simulation.environments import GaussianEnvironment
 from psips.study import Study
 
 X = np.linspace(0.0, 1.0, 6)
@@ -52,7 +52,9 @@ def test_a_true_model_is_flagged_as_rarely_as_stated(more: dict[str, Any]) -> No
     """1,000 data sets; with the wrong degrees of freedom the same test fails."""
     rng = np.random.default_rng(1)
     problem = line(**more)
-    found = [fit_of(problem, told(problem, PULLS, STRAIGHT, rng).engine) for _ in range(1000)]
+    found = [
+        fit_of(problem, told(problem, PULLS, STRAIGHT, rng).engine.belief) for _ in range(1000)
+    ]
     fits = [one for one in found if one is not None]
     assert {one.degrees for one in fits} == {2 * (5 - 2)}
 
@@ -73,7 +75,9 @@ def test_a_curved_truth_is_flagged_and_the_arms_are_named() -> None:
     problem = line()
     means = STRAIGHT.copy()
     means[2, 1] += 3.0
-    fit = fit_of(problem, told(problem, [50] * 6, means, np.random.default_rng(2)).engine)
+    fit = fit_of(
+        problem, told(problem, [50] * 6, means, np.random.default_rng(2)).engine.belief
+    )
     assert fit is not None
     assert fit.rejected
     assert fit.deviations[0].arm == "C"
@@ -99,12 +103,12 @@ def test_against_formulas() -> None:
     for k in set(ks.tolist()):
         rest = xs[ks == k].mean(axis=0) - fitted[0] - fitted[1] * X[k]
         total += np.sum(ks == k) * rest @ np.linalg.solve(SIGMA, rest)
-    fit = fit_of(problem, session.engine)
+    fit = fit_of(problem, session.engine.belief)
     assert fit is not None
     assert fit.statistic == pytest.approx(total)
     assert fit.degrees == 2 * (5 - 2)
     twin = Session.restore(json.loads(json.dumps(session.snapshot())))
-    assert fit_of(problem, twin.engine) == fit
+    assert fit_of(problem, twin.engine.belief) == fit
 
 
 def test_what_cannot_be_tested() -> None:
@@ -112,17 +116,17 @@ def test_what_cannot_be_tested() -> None:
     session = Session(problem, stopping="never", rng=1)
     for arm in ("A", "F", "A", "F"):  # two arms, two features
         session.tell(arm, [1.0, 2.0])
-        fit = fit_of(problem, session.engine)
+        fit = fit_of(problem, session.engine.belief)
         assert fit is not None
         assert (fit.degrees, fit.rejected, fit.caveat) == (0, False, "")
         assert "has not been tested" in str(fit)
         assert fit.to_dict()["p_value"] is None
     session.tell("C", [1.0, 2.0])
-    fit = fit_of(problem, session.engine)
+    fit = fit_of(problem, session.engine.belief)
     assert fit is not None
     assert fit.degrees == 2
     plain = Problem(objectives=["a"], covariance=[1], arms=2)
-    assert fit_of(plain, Session(plain, rng=1).engine) is None
+    assert fit_of(plain, Session(plain, rng=1).engine.belief) is None
 
 
 def test_a_claim_on_a_model_that_the_data_reject_is_not_made_silently(tmp_path: Path) -> None:

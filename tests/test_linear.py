@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from psips import Ball, Problem, Session
-from psips.environments import GaussianEnvironment, environment_of
-from psips.history import evidence_over_time, history_of
-from psips.instances import Instance
-from psips.parameters import Box
+from psips.plots.history import evidence_over_time, history_of
+from psips.problem.instances import Instance
+from psips.problem.parameters import Box
 from psips.simulation import simulate
+from psips.simulation.environments import GaussianEnvironment, environment_of
 from psips.simulation.summary import clopper_pearson
 
 RULES = [

@@ -10,9 +10,9 @@ from scipy.special import gammaincc
 from scipy.stats import binom
 
 from psips import Problem, Rules, Session
-from psips.instances import instance
 from psips.kernels.ratio import EARLY, OFFSET
-from psips.rules import handicaps
+from psips.problem.instances import instance
+from psips.rules.handicaps import handicaps
 from psips.simulation import simulate_many
 
 DELTA = 0.1

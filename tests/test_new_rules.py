@@ -1,19 +1,30 @@
-"""A sampling rule and a stopping rule of one's own: a kernel and a line in a table each."""
+"""A sampling rule and a stopping rule of one's own, as CONTRIBUTING says: a kernel and a
+declaration each, and they are known wherever rules are."""
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from psips import Problem, Session, simulate
-from psips.environments import environment_of
-from psips.instances import instance
+from psips import Problem, Session, Study, plots, simulate
 from psips.kernels.choosing import opening
 from psips.kernels.jit import step
-from psips.kernels.outcome import STOPPED
+from psips.kernels.outcome import EVIDENCE, STOPPED, THRESHOLD
 from psips.kernels.state import Run
-from psips.rules import SAMPLING, STOPPING, Rule, Rules
+from psips.problem.instances import instance
+from psips.report import report
+from psips.rules import CALIBRATION, DRAWS, SAMPLING, STOPPING, TRACKING, Rules
+from psips.rules.promises import promise
+from psips.rules.sampling import SamplingRule
+from psips.rules.stopping import HEURISTIC, StoppingRule
+from psips.simulation.environments import environment_of
+
+ROOT = Path(__file__).parents[1]
 
 
 @step
@@ -29,23 +40,41 @@ def choose_last(run: Run) -> int:
 @step
 def judge_fifty(run: Run) -> int:
     """Stop after fifty results of the last arm."""
-    enough = run.belief.pulls[run.model.K - 1] >= 50.0
-    run.outcome[STOPPED] = 1.0 if enough else 0.0
+    run.outcome[EVIDENCE] = run.belief.pulls[run.model.K - 1]
+    run.outcome[THRESHOLD] = 50.0
+    run.outcome[STOPPED] = 1.0 if run.outcome[EVIDENCE] >= run.outcome[THRESHOLD] else 0.0
     return 0
+
+
+LAST = SamplingRule("the last arm, for ever", "of_a_test:choose_last", own="fifty")
+FIFTY = StoppingRule(
+    "stops at fifty results of the last arm",
+    "of_a_test:judge_fifty",
+    promise=HEURISTIC,
+    caption="Results of the last arm. The rule stops at fifty.",
+    measured=(("heuristic", 1.0),),
+)
+
+
+def declare(put: Any = dict.__setitem__) -> None:
+    """Do what a file in kernels/ and two lines in rules/ do."""
+    put(sys.modules, "psips.kernels.of_a_test", sys.modules[__name__])
+    put(SAMPLING, "last", LAST)
+    put(STOPPING, "fifty", FIFTY)
 
 
 @pytest.fixture
 def own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "psips.kernels.of_a_test", sys.modules[__name__])
-    chosen = Rule("the last arm, for ever", "of_a_test:choose_last", own="fifty")
-    monkeypatch.setitem(SAMPLING, "last", chosen)
-    monkeypatch.setitem(STOPPING, "fifty", Rule("fifty of it", "of_a_test:judge_fifty"))
+    declare(monkeypatch.setitem)
+
+
+def problem() -> Problem:
+    return Problem(objectives=["yield"], covariance=[1], arms=["A", "B", "C"])
 
 
 @pytest.mark.usefixtures("own")
 def test_rules_of_ones_own() -> None:
-    problem = Problem(objectives=["yield"], covariance=[1], arms=["A", "B", "C"])
-    session = Session(problem, sampling="last", rng=1)
+    session = Session(problem(), sampling="last", rng=1)
     assert session.rules.stopping == "fifty"
     asked = []
     while not session.stopped:
@@ -59,3 +88,78 @@ def test_they_run_in_simulations() -> None:
     made = instance("near-tie", gap=1.0)
     found = simulate(made.problem, environment_of(made), rules=Rules(sampling="last"), rng=1)
     assert found.results == 51
+
+
+@pytest.mark.usefixtures("own")
+def test_status_figures_and_report_know_them() -> None:
+    study = Study.create(problem(), "sqlite://", name="own", seed=1, sampling="last")
+    for arm in ["A", "B"] + ["C"] * 25:
+        study.tell(arm, [1.0])
+    known = study.status()
+    assert known.evidence == {"evidence": 25.0, "threshold": 50.0, "fraction": 0.5}
+    assert known.promise == "aimed at confidence 0.9, without a promise"
+    drawn = plots.evidence(study)
+    assert drawn.get_ylabel() == "evidence"
+    evidence, threshold = (line.get_ydata() for line in drawn.get_lines())
+    assert list(evidence)[-1] == 25.0
+    assert set(threshold) == {50.0}
+    page = report(study)
+    assert f"fifty: {FIFTY.about}" in page
+    assert f"last: {LAST.about}" in page
+    assert FIFTY.caption in page
+    assert promise(study.rules, study.problem) in page
+
+
+def command(*arguments: str) -> str:
+    """The command line in a process where the two rules have been declared."""
+    code = "import test_new_rules as own; own.declare(); from psips.cli import main; main()"
+    path = os.pathsep.join([str(ROOT / "tests"), *filter(None, sys.path)])
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "COLUMNS": "300", "PYTHONPATH": path},
+    )
+    return done.stdout
+
+
+def test_the_command_line_knows_them() -> None:
+    page = " ".join(command("simulate", "--help").split())
+    assert "top-two or last." in page
+    assert "never or fifty." in page
+    found = command("simulate", "near-tie", "--gap", "1", "--sampling", "last", "--runs", "3")
+    assert "stopping fifty" in found
+    assert "3 of 3 runs" in found
+
+
+def test_the_calibration_measures_them() -> None:
+    code = (
+        "import test_new_rules as own; own.declare()\n"
+        "from psips.calibration.measuring import RULES\n"
+        "print([rule.name for rule in RULES])"
+    )
+    path = os.pathsep.join([str(ROOT / "tests"), *filter(None, sys.path)])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert "'fifty'" in done.stdout
+
+
+def test_the_readme_has_every_rule() -> None:
+    rows = [line for line in (ROOT / "README.md").read_text().splitlines() if "| `" in line]
+    by_choice = {row.split("`")[1]: row for row in rows}
+    tables: dict[str, Any] = {
+        "sampling": SAMPLING,
+        "stopping": STOPPING,
+        "calibration": CALIBRATION,
+        "draws": DRAWS,
+        "tracking": TRACKING,
+    }
+    for choice, table in tables.items():
+        for name in table:
+            assert f"`{name}`" in by_choice[choice]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from psips import Ball, Box, InputError, Instance, Problem, Session, simulate
-from psips.environments import GaussianEnvironment
+from psips.simulation.environments import GaussianEnvironment
 
 RULES = [
     {"stopping": "posterior", "calibration": "proven"},

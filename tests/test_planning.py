@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from psips.cli import main
-from psips.geometry import complexity
-from psips.planning import Expectation, plan
-from psips.problem_file import read_problem_file
+from psips.problem.problem_file import read_problem_file
+from psips.simulation.planning import Expectation, plan
 from psips.study import Study
+from psips.theory.geometry import complexity
 
 HEAD = """
 name = "settings"

@@ -9,13 +9,14 @@ import pytest
 from matplotlib import pyplot
 from matplotlib.patches import Ellipse, Polygon
 
-from psips import fronts, plots
-from psips.environments import environment_of
+from psips import plots
 from psips.errors import InputError
-from psips.history import evidence_over_time, history_of, pulls_over_time
-from psips.instances import Instance, instance
+from psips.plots import planes as fronts
+from psips.plots.history import evidence_over_time, history_of, pulls_over_time
 from psips.problem import Problem
+from psips.problem.instances import Instance, instance
 from psips.session import Session
+from psips.simulation.environments import environment_of
 from psips.study import Study
 
 
@@ -149,7 +150,7 @@ def test_a_study_without_what_was_withdrawn() -> None:
     made = two()
     study = Study.create(made.problem, "sqlite://", name="a", seed=1)
     for arm in made.problem.arms * 3:
-        study.tell([1.0, 2.0], arm=arm)
+        study.tell(arm, [1.0, 2.0])
     study.withdraw(result=2)
     study.correct([5.0, 5.0], result=1)
     history = history_of(study)

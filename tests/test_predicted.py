@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from psips import plots
-from psips.environments import GaussianEnvironment, environment_of
 from psips.errors import InputError, NoProofError
-from psips.history import evidence_over_time, history_of
-from psips.instances import Instance, instance
 from psips.kernels.accounts import SHARE
-from psips.parameters import Ball
+from psips.plots.history import evidence_over_time, history_of
 from psips.problem import Problem
-from psips.report import promise
+from psips.problem.instances import Instance, instance
+from psips.problem.parameters import Ball
 from psips.rules import Rules
+from psips.rules.promises import promise
 from psips.session import Session
 from psips.simulation import simulate
+from psips.simulation.environments import GaussianEnvironment, environment_of
 
 OTHERS = ["posterior", "projected", "uniform", "round-robin"]
 

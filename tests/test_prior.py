@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 from psips import InputError, Prior, Problem, Session
-from psips.environments import GaussianEnvironment
-from psips.history import evidence_over_time, history_of
-from psips.problem_file import read_problem_file
+from psips.plots.history import evidence_over_time, history_of
+from psips.problem.problem_file import read_problem_file
 from psips.rules import Rules
 from psips.simulation import simulate
+from psips.simulation.environments import GaussianEnvironment
 from psips.simulation.summary import clopper_pearson
 
 OBJECTIVES = {"yield": "max", "cost": "min"}

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from psips.errors import InputError
-from psips.instances import load
-from psips.parameters import Ball, Box, Prior
-from psips.problem_file import read_problem_file
+from psips.problem.loading import load
+from psips.problem.parameters import Ball, Box, Prior
+from psips.problem.problem_file import read_problem_file
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "problem-file.md"
 PLAIN = """
@@ -90,7 +90,7 @@ def test_documented_results(documented: Path) -> None:
 
 
 def test_every_documented_key_is_known_and_the_reverse() -> None:
-    from psips.problem_file import KEYS
+    from psips.problem.problem_file import KEYS
 
     table = DOCUMENT.read_text().split("## Every key")[1].split("## Tables")[0]
     assert tuple(sorted(re.findall(r"^\| `\[?(\w+)\]?`", table, re.M))) == tuple(sorted(KEYS))

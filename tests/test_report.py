@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from psips.cli import main
-from psips.parameters import Ball
 from psips.problem import Problem
-from psips.promises import promise
+from psips.problem.parameters import Ball
 from psips.report import report
 from psips.rules import Rules
+from psips.rules.promises import promise
 from psips.study import Study
 
 ARMS = ["<script>alert(1)</script>", "B & C", "D $x$"]
@@ -190,14 +190,14 @@ def test_a_linear_study_that_has_just_begun() -> None:
         arms=list("XYZ"),
     )
     made = Study.create(problem, "sqlite://", name="new", seed=1)
-    made.tell([1.0, 2.0], arm="Y")
+    made.tell("Y", [1.0, 2.0])
     text = Page(report(made, at)).text
     assert "the arms measured do not span the features yet, so there is no candidate" in text
     assert "no estimate yet" in text
     assert "not measured" in text
     assert "none: least squares" in text
     assert "The linear model has not been tested" in text
-    made.tell([1.0, 2.0], arm="Z")
+    made.tell("Z", [1.0, 2.0])
     assert "do not span" not in Page(report(made, at)).text
 
 
@@ -267,7 +267,7 @@ def test_every_pair_has_a_figure_of_its_own() -> None:
     problem = Problem(objectives=names, covariance=[1.0] * 4, arms=3)
     made = Study.create(problem, "sqlite://", name="four", seed=1)
     for arm in problem.arms:
-        made.tell([1.0, 2.0, 3.0, 4.0], arm=arm)
+        made.tell(arm, [1.0, 2.0, 3.0, 4.0])
     front = report(made, at).split("<h2>The front</h2>")[1].split("<h2>")[0]
     assert front.count('<svg xmlns:xlink="http://www.w3.org/1999/xlink"') == 6
     assert 'class="drawn several"' in front

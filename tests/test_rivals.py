@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import naive_rivals as slow
-from psips.environments import GaussianEnvironment, environment_of
 from psips.errors import InputError
-from psips.geometry import best_response, complexity
-from psips.instances import Instance, instance
+from psips.input.seeds import draw_key
 from psips.problem import Problem
+from psips.problem.instances import Instance, instance
 from psips.rules import SAMPLING, Rules
-from psips.seeds import draw_key
 from psips.session import Session
 from psips.simulation import simulate, simulate_many
+from psips.simulation.environments import GaussianEnvironment, environment_of
+from psips.theory.geometry import best_response, complexity
 
 LINE = Instance(
     "line",
@@ -272,7 +272,7 @@ def test_stopping_rules_come_with_the_sampling_rule() -> None:
     [
         (
             {"stopping": "elimination"},
-            "'elimination' belongs to the sampling rule of that name",
+            "'elimination' belongs to the sampling rule .elimination.",
         ),
         ({"sampling": "ape", "calibration": "proven"}, "choose stopping='posterior', 'glr' or"),
         ({"sampling": "ape", "calibration": "sharp"}, "the rule 'ape' has 'heuristic'"),

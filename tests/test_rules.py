@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from psips.environments import environment_of
+import naive
 from psips.errors import InputError
-from psips.instances import Instance, instance
-from psips.parameters import Ball, Box
 from psips.problem import Problem
+from psips.problem.instances import Instance, instance
+from psips.problem.parameters import Ball, Box
 from psips.rules import CALIBRATION, DRAWS, SAMPLING, STOPPING, TRACKING, Rules
-from psips.simulation import simulate
+from psips.session import Session
+from psips.simulation.environments import environment_of
 
 TABLES = {
     "sampling": SAMPLING,
@@ -30,37 +31,47 @@ def test_plain_data_and_back() -> None:
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
-def test_codes_are_distinct_and_described(table: dict[str, Any]) -> None:
-    numbers = {getattr(rule, "code", None) or rule[1] for rule in table.values()}
-    assert len(numbers) == len(table)
+def test_every_choice_is_described_and_has_a_step_or_code_of_its_own(
+    table: dict[str, Any],
+) -> None:
+    own = {rule.step if hasattr(rule, "step") else rule.code for rule in table.values()}
+    assert len(own) == len(table)
     assert all(rule.about for rule in table.values())
 
 
-@pytest.mark.parametrize(("field", "table"), TABLES.items())
-def test_every_rule_runs(field: str, table: dict[str, Any]) -> None:
-    for name in table:
-        made = instance("correlated")
-        choice: dict[str, Any] = {field: name}
-        if field == "stopping" and name == "elimination":
-            choice["sampling"] = name
-        if name == "sharp":
-            choice["stopping"] = "posterior"
-        if name == "top-two":
-            made = Instance(
-                "line",
-                Problem(objectives=["y"], covariance=[1], arms=5),
-                np.array([[0.0], [0.5], [0.9], [1.0], [0.2]]),
-            )
-        run = simulate(
-            made.problem,
-            environment_of(made),
-            rng=1,
-            max_results=60,
-            target=[0.2] * 5 if name == "oracle" else None,
-            **choice,
-        )
-        assert 5 < run.results <= 60
-        assert run.candidate_set
+def line() -> Instance:
+    means = np.array([[0.0], [0.5], [0.9], [1.0], [0.2]])
+    return Instance("line", Problem(objectives=["y"], covariance=[1], arms=5), means)
+
+
+@pytest.mark.parametrize(
+    ("field", "name"), [(field, name) for field, table in TABLES.items() for name in table]
+)
+def test_every_rule_runs(field: str, name: str) -> None:
+    made = line() if name == "top-two" else instance("correlated")
+    choice: dict[str, Any] = {field: name}
+    if field == "stopping":
+        choice |= {"sampling": STOPPING[name].partner or "directed"}
+    if field == "calibration":
+        rule = next(one for one, rule in STOPPING.items() if name in rule.calibrations)
+        choice |= {"stopping": rule}
+    if name == "oracle":
+        choice |= {"target": [0.2] * 5}
+    session = Session(made.problem, rng=1, **choice)
+    trial = environment_of(made).start(1)
+    while session.results < 60 and not session.stopped:
+        arm = session.ask()
+        session.tell(arm, trial.pull(arm))
+    assert min(session.pulls.values()) >= 1
+    assert sum(session.pulls.values()) == session.results
+    arms, values = session.told  # the candidate set is that of the means of what was told
+    means = np.array([values[arms == k].mean(axis=0) for k in range(made.problem.K)])
+    inside = np.flatnonzero(naive.pareto_mask(made.problem.inward(means)))
+    assert session.candidate_set == tuple(made.problem.answers[i] for i in inside)
+    fraction = session.status().evidence["fraction"]
+    assert fraction is not None
+    assert 0.0 <= fraction <= 1.0
+    assert (fraction == 1.0) == session.stopped
 
 
 @pytest.mark.parametrize(
@@ -166,7 +177,7 @@ def test_a_proof_is_proposed_that_there_is(choice: dict[str, str], draws: str) -
     assert ("draws='first-hit'" in text) == (draws == "literal")
     proposed = text.partition("choose stopping=")[2]
     names = [name for name in STOPPING if f"'{name}'" in proposed.partition(", which")[0]]
-    assert names == ["posterior", "glr", "certified"]
+    assert names == ["glr", "posterior", "certified"]
     for bound in (None, Ball(2.0), Box(0, 1)):
         problem = Problem(objectives=["a", "b"], covariance=[1, 1], arms=3, parameter_set=bound)
         for name in names if bound is None else names[1:]:

@@ -10,16 +10,16 @@ import pytest
 
 import naive
 import naive_certificates as certificates
-from psips.environments import GaussianEnvironment, environment_of
 from psips.errors import InputError
-from psips.geometry import glr
-from psips.instances import instance
-from psips.parameters import Ball
 from psips.problem import Problem
+from psips.problem.instances import instance
+from psips.problem.parameters import Ball
 from psips.rules import Rules
 from psips.session import Session
+from psips.session.verdicts import verdicts_of
 from psips.simulation import simulate
-from psips.verdicts import verdicts_of
+from psips.simulation.environments import GaussianEnvironment, environment_of
+from psips.theory.geometry import glr
 
 CERTAIN = ("glr", "certified", "bayes")
 

@@ -66,7 +66,7 @@ def test_it_asks_what_a_session_asks(study: Study) -> None:
         (ticket,) = study.ask()
         assert ticket.arm == session.ask()
         values = measured(ticket.arm, rng)
-        study.tell(values, ticket=ticket.id)
+        study.tell(ticket, values)
         session.tell(ticket.arm, values)
     assert study.state.asker.snapshot() == session.snapshot()
     assert study.candidate_set == session.candidate_set
@@ -115,7 +115,7 @@ def test_a_batch_is_spread(study: Study) -> None:
     assert sorted(ticket.arm for ticket in study.ask(4)) == list(MEANS)
     rng = np.random.default_rng(2)
     for ticket in study.tickets:
-        study.tell(measured(ticket.arm, rng), ticket=ticket.id)
+        study.tell(ticket, measured(ticket.arm, rng))
     first = study.ask(6)
     second = study.ask(6)
     assert len({ticket.arm for ticket in first + second}) > 1
@@ -132,23 +132,23 @@ def test_a_batch_is_spread(study: Study) -> None:
 def test_results_out_of_order_late_and_twice(study: Study) -> None:
     tickets = study.ask(4)
     for ticket in reversed(tickets):
-        assert study.tell(MEANS[ticket.arm], ticket=ticket.id).known == 0
+        assert study.tell(ticket, MEANS[ticket.arm]).known == 0
     count = study.state.seq
-    receipt = study.tell({"cost": 1.0, "gain": 2.0}, ticket=tickets[0].id)
-    assert (receipt.results, receipt.known) == ((), 1)
+    receipt = study.tell(tickets[0], {"cost": 1.0, "gain": 2.0})
+    assert (receipt.numbers, receipt.known) == ((), 1)
     assert study.state.seq == count
     with pytest.raises(InputError, match=r"has another result already \(gain=2.0, cost=1.0\)"):
-        study.tell([2.0, 1.5], ticket=tickets[0].id)
+        study.tell(tickets[0], [2.0, 1.5])
     with pytest.raises(InputError, match="is for arm 'A', not 'B'"):
-        study.tell([2.0, 1.0], ticket=tickets[0].id, arm="B")
-    assert study.tell([2.0, 1.0], ticket=tickets[0].id, arm="A").known == 1
-    assert study.tell([2.0, 1.0], arm="A").results == (5,)
+        study.tell("B", [2.0, 1.0], ticket=tickets[0].id)
+    assert study.tell("A", [2.0, 1.0], ticket=tickets[0].id).known == 1
+    assert study.tell("A", [2.0, 1.0]).numbers == (5,)
     assert study.state.session.pulls == {"A": 2, "B": 1, "C": 1, "D": 1}
 
 
 def test_a_result_without_a_ticket_leaves_tickets_open(study: Study) -> None:
     (ticket,) = study.ask()
-    study.tell([1.0, 1.0], arm=ticket.arm)
+    study.tell(ticket.arm, [1.0, 1.0])
     assert [t.id for t in study.open_tickets()] == [ticket.id]
     assert study.status().arms.loc[ticket.arm, "pending"] == 1
 
@@ -163,7 +163,7 @@ def test_tickets_expire(store: DatabaseStore) -> None:
     time[0] += timedelta(hours=1)
     assert study.open_tickets() == kept
     assert [t.arm for t in study.ask(4, expires=timedelta(days=2))] == ["B", "C", "D", "A"]
-    assert study.tell([2.0, 1.0], ticket=early[0].id).results == (1,)  # better late
+    assert study.tell(early[0], [2.0, 1.0]).numbers == (1,)  # better late
     assert study.verify().problems == ()
     for wrong in (0, -1, float("nan"), 1e30, "soon"):
         with pytest.raises(InputError, match="tickets expire after a positive time"):
@@ -174,7 +174,7 @@ def test_the_stop_depends_on_results_only(study: Study) -> None:
     rng = np.random.default_rng(5)
     while not study.stopped:
         (ticket,) = study.ask()
-        study.tell(measured(ticket.arm, rng), ticket=ticket.id)
+        study.tell(ticket, measured(ticket.arm, rng))
     assert study.pareto_set == ("A", "B")
     study.ask(20, expires=1)
     assert study.stopped
@@ -186,8 +186,8 @@ def test_the_stop_depends_on_results_only(study: Study) -> None:
 def test_a_correction_is_as_if_it_had_been_right(study: Study, store: DatabaseStore) -> None:
     twin = Study.create(trial(), store, name="twin", seed=3)
     for arm in MEANS:
-        study.tell([99.0, 0.0] if arm == "C" else MEANS[arm], arm=arm)
-        twin.tell(MEANS[arm], arm=arm)
+        study.tell(arm, [99.0, 0.0] if arm == "C" else MEANS[arm])
+        twin.tell(arm, MEANS[arm])
     assert study.candidate_set != twin.candidate_set
     study.correct(MEANS["C"], result=3, reason="misread")
     assert study.state.asker.snapshot() == twin.state.asker.snapshot()
@@ -198,7 +198,7 @@ def test_a_correction_is_as_if_it_had_been_right(study: Study, store: DatabaseSt
     twin.withdraw(result=1)
     third = Study.create(trial(), store, name="third", seed=3)
     for arm in ("B", "C", "D"):
-        third.tell(MEANS[arm], arm=arm)
+        third.tell(arm, MEANS[arm])
     assert twin.state.asker.snapshot() == third.state.asker.snapshot()
 
 
@@ -206,12 +206,12 @@ def test_corrections_keep_the_asks_that_were_made(study: Study) -> None:
     rng = np.random.default_rng(4)
     for _ in range(30):
         for ticket in study.ask(2):
-            study.tell(measured(ticket.arm, rng), ticket=ticket.id)
+            study.tell(ticket, measured(ticket.arm, rng))
     asked = [ticket.arm for ticket in study.tickets]
     study.correct([-9.0, 9.0], ticket="trial-000002")
     study.withdraw(ticket="trial-000009")
     assert [ticket.arm for ticket in study.tickets] == asked
-    told = [r for r in study.results if not r.withdrawn]
+    told = [r for r in study.told if not r.withdrawn]
     status = study.status()
     for arm in MEANS:
         mean = np.mean([r.values for r in told if r.arm == arm], axis=0)
@@ -224,14 +224,14 @@ def test_corrections_keep_the_asks_that_were_made(study: Study) -> None:
     with pytest.raises(InputError, match="was withdrawn: nothing to correct"):
         study.correct([0.0, 0.0], ticket="trial-000009")
     with pytest.raises(InputError, match="was withdrawn: tell a new measurement by its arm"):
-        study.tell([0.0, 0.0], ticket="trial-000009")
+        study.tell(values=[0.0, 0.0], ticket="trial-000009")
     with pytest.raises(InputError, match="by its ticket or by its number"):
         study.correct([0.0, 0.0])
 
 
 def test_cancelled_tickets(study: Study) -> None:
     first, second = study.ask(2)
-    study.tell([1.0, 1.0], ticket=first.id)
+    study.tell(first, [1.0, 1.0])
     with pytest.raises(InputError, match="has a result: withdraw the result instead"):
         study.cancel(second.id, first.id)
     assert study.open_tickets() == [second]
@@ -239,15 +239,15 @@ def test_cancelled_tickets(study: Study) -> None:
     study.cancel(second.id)
     assert study.state.seq == 4
     with pytest.raises(InputError, match="was cancelled: if arm 'B' was measured after all"):
-        study.tell([1.0, 1.0], ticket=second.id)
+        study.tell(second, [1.0, 1.0])
 
 
 def test_a_closed_study(study: Study) -> None:
-    study.tell([1.0, 1.0], arm="A")
+    study.tell("A", [1.0, 1.0])
     study.close("the season is over")
     for call in (
         lambda: study.ask(),
-        lambda: study.tell([1.0, 1.0], arm="A"),
+        lambda: study.tell("A", [1.0, 1.0]),
         lambda: study.correct([1.0, 2.0], result=1),
         lambda: study.close(),
     ):
@@ -269,7 +269,7 @@ def test_many_results_are_one_event(study: Study) -> None:
         }
     )
     receipt = study.tell_many(table)
-    assert (receipt.results, receipt.known) == ((1, 2), 1)
+    assert (receipt.numbers, receipt.known) == ((1, 2), 1)
     assert study.state.seq == 3
     assert study.tell_many(table.iloc[[0]]).known == 1
     assert study.state.seq == 3
@@ -290,7 +290,7 @@ def test_many_results_are_one_event(study: Study) -> None:
         *["result 2", "result 4", "result 5", "result 5", "result 6", "result 6"],
     ]
     assert study.state.seq == 3
-    assert len(study.results) == 2
+    assert len(study.told) == 2
 
 
 def test_a_file_of_results(study: Study, tmp_path: Path) -> None:
@@ -302,8 +302,8 @@ def test_a_file_of_results(study: Study, tmp_path: Path) -> None:
         encoding="utf-8",
     )
     receipt = study.tell_many(read_csv_rows(file, study.problem))
-    assert receipt.results == (1, 2, 3)
-    assert [(r.arm, r.values) for r in study.results] == [
+    assert receipt.numbers == (1, 2, 3)
+    assert [(r.arm, r.values) for r in study.told] == [
         ("A", (2.0, 1.5)),
         ("D", (-0.001, 0.25)),
         ("B", (1.0, 1.0)),
@@ -315,7 +315,7 @@ def test_the_cache_is_only_a_cache(study: Study, monkeypatch: pytest.MonkeyPatch
     rng = np.random.default_rng(6)
     for _ in range(20):
         (ticket,) = study.ask()
-        study.tell(measured(ticket.arm, rng), ticket=ticket.id)
+        study.tell(ticket, measured(ticket.arm, rng))
     kept = study.store.load_snapshot("trial")
     assert kept is not None
     assert kept.seq > 30
@@ -341,7 +341,7 @@ def test_the_cache_is_only_a_cache(study: Study, monkeypatch: pytest.MonkeyPatch
 
 def test_a_changed_past_is_seen(study: Study) -> None:
     for arm in MEANS:
-        study.tell(MEANS[arm], arm=arm)
+        study.tell(arm, MEANS[arm])
     assert study.verify().problems == ()
     change(study, "UPDATE events SET payload = replace(payload, '1.0', '7.0') WHERE seq = 2")
     (sentence,) = study.verify().problems
@@ -379,7 +379,7 @@ def test_the_log_is_what_happened(study: Study) -> None:
 
 
 def test_an_unknown_schema(study: Study) -> None:
-    study.tell([1.0, 1.0], arm="A")
+    study.tell("A", [1.0, 1.0])
     rewrite(study, 2, {**study.events()[1].payload, "schema": SCHEMA + 1})
     with pytest.raises(InputError, match="has schema '4', but this version of psips reads"):
         Study.open("trial", study.store)
@@ -397,14 +397,14 @@ def test_a_failed_write_leaves_nothing(study: Study, monkeypatch: pytest.MonkeyP
 
     with monkeypatch.context() as patch:
         patch.setattr("psips.store.database.DatabaseWriter.append", full)
-        for call in (lambda: study.ask(3), lambda: study.tell([1.0, 1.0], arm="A")):
+        for call in (lambda: study.ask(3), lambda: study.tell("A", [1.0, 1.0])):
             with pytest.raises(OSError, match="disk full"):
                 call()
     assert study.state.seq == 2
     for _ in range(3):
         assert [t.arm for t in study.ask(3)] == [t.arm for t in twin.ask(3)]
-        study.tell([1.0, 2.0], ticket=study.open_tickets()[0].id)
-        twin.tell([1.0, 2.0], ticket=twin.open_tickets()[0].id)
+        study.tell(study.open_tickets()[0], [1.0, 2.0])
+        twin.tell(twin.open_tickets()[0], [1.0, 2.0])
     assert study.state.asker.snapshot() == twin.state.asker.snapshot()
 
 
@@ -413,11 +413,13 @@ def test_refused_arguments(study: Study) -> None:
         with pytest.raises(InputError, match="the number of tickets must be a whole number"):
             study.ask(n)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="expected 2 values"):
-        study.tell(1.0, arm="A")
+        study.tell("A", 1.0)
     with pytest.raises(InputError, match="unknown objective 'gian': did you mean 'gain'"):
-        study.tell({"gian": 1.0, "cost": 1.0}, arm="A")
+        study.tell("A", {"gian": 1.0, "cost": 1.0})
     with pytest.raises(InputError, match="neither a ticket nor an arm"):
-        study.tell([1.0, 1.0])
+        study.tell(values=[1.0, 1.0])
+    with pytest.raises(InputError, match="tell needs an arm and its values"):
+        study.tell("A")
     with pytest.raises(InputError, match="there is no result number 1; 0 were told so far"):
         study.withdraw(result=1)
     with pytest.raises(InputError, match="unknown ticket 'trial-1'; given out so far: none"):
@@ -441,7 +443,7 @@ def test_calls_take_no_longer_as_results_gather(store: DatabaseStore) -> None:
         for _ in range(40):
             start = time.process_time()
             (ticket,) = study.ask()
-            study.tell(rng.normal(size=2), ticket=ticket.id)
+            study.tell(ticket, rng.normal(size=2))
             seconds.append(time.process_time() - start)
         medians.append(median(seconds))
     assert medians[1] < 3 * medians[0]  # 50 times the results
@@ -457,11 +459,11 @@ def test_opening_a_study_with_100_000_results(tmp_path: Path) -> None:
     made.tell_many(table)
     made.tell_many(table)
     for _ in range(psips.study.journal.TAIL):  # so that the state is kept, as in real use
-        made.tell([2.0, 1.0], arm="A")
+        made.tell("A", [2.0, 1.0])
     made.store.close()
     begin = time.perf_counter()
     opened = Study.open("trial", url)
-    assert len(opened.results) == 100_000 + psips.study.journal.TAIL
+    assert len(opened.told) == 100_000 + psips.study.journal.TAIL
     assert opened.candidate_set == ("A", "B")
     assert time.perf_counter() - begin < 10  # about a second; machines under load take longer
     opened.store.close()
@@ -474,7 +476,7 @@ def test_a_study_as_tables(tmp_path: Path) -> None:
     study = Study.create(problem, "sqlite://", name="s", seed=1)
     assert study.to_frame().empty
     (ticket,) = study.ask()
-    study.tell([1.0, 2.0], ticket=ticket.id)
+    study.tell(ticket, [1.0, 2.0])
     (tmp_path / "r.csv").write_text("arm,a,told,site\nB,3,4,north\n")
     study.tell_file(tmp_path / "r.csv", keep_columns=["site"])
     study.withdraw(result=1)
@@ -493,22 +495,22 @@ def test_a_study_as_tables(tmp_path: Path) -> None:
 def test_a_far_value_warns_in_python() -> None:
     problem = Problem(objectives=["a"], covariance=[1], arms=["A", "B"])
     study = Study.create(problem, "sqlite://", name="s", seed=1)
-    study.tell(34.5, arm="A")
+    study.tell("A", 34.5)
     with pytest.warns(UserWarning, match="a = 3450 is 3,416 standard deviations"):
-        receipt = study.tell(3450, arm="A")
-    assert receipt.results == (2,)
+        receipt = study.tell("A", 3450)
+    assert receipt.numbers == (2,)
     assert len(receipt.warnings) == 1
     with pytest.raises(InputError, match=r"a = -34.5 is 69 standard deviations"):
-        study.tell(-34.5, arm="A", strict=True)
-    assert len(study.results) == 2
+        study.tell("A", -34.5, strict=True)
+    assert len(study.told) == 2
 
 
 def test_a_correction_of_what_changes() -> None:
     problem = Problem(objectives=["a", "b"], covariance=[1, 1], arms=["A", "B"])
     study = Study.create(problem, "sqlite://", name="s", seed=1)
-    study.tell([1.0, 2.0], arm="A")
+    study.tell("A", [1.0, 2.0])
     study.correct({"b": 5}, result=1)
-    assert study.results[0].values == (1.0, 5.0)
+    assert study.told[0].values == (1.0, 5.0)
     assert study.events()[-1].payload["instead_of"] == {"a": 1.0, "b": 2.0}
     assert study.correct({"b": 5}, result=1).known == 1
     for bad, message in (({}, "the correction has no values"), ({"c": 1}, "unknown objective")):
@@ -519,7 +521,7 @@ def test_a_correction_of_what_changes() -> None:
 def test_a_closed_study_says_so() -> None:
     problem = Problem(objectives=["a"], covariance=[1], arms=["A", "B"])
     study = Study.create(problem, "sqlite://", name="s", seed=1)
-    study.tell(1.0, arm="A")
+    study.tell("A", 1.0)
     assert str(study.status()).startswith("open after 1 result,")
     study.close()
     assert str(study.status()).startswith("closed after 1 result,")

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psips.errors import InputError
-from psips.problem_file import read_problem_file
-from psips.tabular import read_grid
+from psips.input.tabular import read_grid
+from psips.problem.problem_file import read_problem_file
 
 CELLS = [["A", "1.5", "-2e-3"], ["B, late", "0.25", "3"]]
 

@@ -6,24 +6,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from psips import environments, instances
-    from psips.checking import check_results
-    from psips.client import Client
-    from psips.errors import InputError
-    from psips.geometry import complexity
-    from psips.instances import Instance, instance, load
-    from psips.parameters import Ball, Box, Prior
-    from psips.problem import Problem
+    from psips.errors import InputError, NoProofError
+    from psips.problem import Problem, instances
+    from psips.problem.instances import Instance, instance
+    from psips.problem.loading import load
+    from psips.problem.parameters import Ball, Box, Prior
     from psips.rules import Rules
     from psips.session import Session
-    from psips.simulation import Run, Summary, simulate, simulate_many
+    from psips.simulation import Run, Summary, environments, simulate, simulate_many
     from psips.study import Study
+    from psips.study.checking import check_results
+    from psips.theory.geometry import complexity
+    from psips.web.client import Client
 
 from psips.compiling import prepare_cache
+from psips.version import __version__ as __version__
 
 prepare_cache()
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Ball",
@@ -31,6 +30,7 @@ __all__ = [
     "Client",
     "InputError",
     "Instance",
+    "NoProofError",
     "Prior",
     "Problem",
     "Rules",
@@ -51,30 +51,37 @@ __all__ = [
 
 # Where each name lives; modules are imported when a name of theirs is first used.
 _HOMES = {
-    "Ball": "psips.parameters",
-    "Box": "psips.parameters",
-    "Client": "psips.client",
+    "Ball": "psips.problem.parameters",
+    "Box": "psips.problem.parameters",
+    "Client": "psips.web.client",
     "InputError": "psips.errors",
-    "Instance": "psips.instances",
-    "Prior": "psips.parameters",
+    "Instance": "psips.problem.instances",
+    "NoProofError": "psips.errors",
+    "Prior": "psips.problem.parameters",
     "Problem": "psips.problem",
     "Rules": "psips.rules",
     "Run": "psips.simulation",
     "Session": "psips.session",
     "Study": "psips.study",
     "Summary": "psips.simulation",
-    "check_results": "psips.checking",
-    "complexity": "psips.geometry",
-    "instance": "psips.instances",
-    "load": "psips.instances",
+    "check_results": "psips.study.checking",
+    "complexity": "psips.theory.geometry",
+    "instance": "psips.problem.instances",
+    "load": "psips.problem.loading",
     "simulate": "psips.simulation",
     "simulate_many": "psips.simulation",
 }
 
+_MODULES = {
+    "environments": "psips.simulation.environments",
+    "instances": "psips.problem.instances",
+    "plots": "psips.plots",
+}
+
 
 def __getattr__(name: str) -> Any:
-    if name in ("environments", "instances", "plots"):  # modules
-        return import_module(f"psips.{name}")
+    if name in _MODULES:
+        return import_module(_MODULES[name])
     if name not in _HOMES:
         raise AttributeError(f"module 'psips' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

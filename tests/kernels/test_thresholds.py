@@ -11,10 +11,8 @@ import naive
 from kernels.entries import calibrated, plain_model
 from kernels.entries import lambert as lambert_bar
 from kernels.entries import threshold as beta
+from psips.kernels.codes import HEURISTIC, PROVEN, SHARP
 from psips.kernels.thresholds import (
-    HEURISTIC,
-    PROVEN,
-    SHARP,
     Calibration,
     log_q,
 )

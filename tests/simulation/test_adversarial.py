@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from psips.calibration import adversarial
+from psips.calibration.adversarial import DRAWN, draw, search, seed_of
+from psips.calibration.measuring import Rule
 from psips.errors import InputError
-from psips.instances import Instance, instance
-from psips.simulation import adversarial
-from psips.simulation.adversarial import DRAWN, draw, search, seed_of
-from psips.simulation.calibration import Rule
+from psips.problem.instances import Instance, instance
 from psips.simulation.summary import Summary, simulate_many
 
 QUICK = {"tries": 8, "runs": 20, "again": 100, "keep": 2, "cap": 2000}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from psips.environments import GaussianEnvironment, environment_of
-from psips.instances import instance
 from psips.problem import Problem
+from psips.problem.instances import instance
 from psips.simulation import bench
+from psips.simulation.environments import GaussianEnvironment, environment_of
 
 
 @pytest.mark.parametrize(

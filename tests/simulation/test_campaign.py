@@ -123,7 +123,7 @@ def test_noise_that_depends_on_the_rule_is_caught(monkeypatch: pytest.MonkeyPatc
 
 
 def test_runs_are_those_of_simulate(expected: bytes) -> None:
-    from psips.instances import instance
+    from psips.problem.instances import instance
 
     summary = simulate_many(instance("correlated", rho=-0.9), runs=6, seed=3, delta=0.1)
     column = [float(line.split(b",")[6]) for line in expected.splitlines()[1:7]]

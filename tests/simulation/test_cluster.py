@@ -12,7 +12,7 @@ import pytest
 
 from psips.cli import main
 from psips.errors import InputError
-from psips.instances import instance
+from psips.problem.instances import instance
 from psips.simulation import simulate_many
 from psips.simulation.cluster import on_dask
 

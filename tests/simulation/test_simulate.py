@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from psips.environments import GaussianEnvironment, environment_of
 from psips.errors import InputError
-from psips.geometry import complexity
-from psips.instances import Instance, instance
+from psips.input.seeds import draw_key
 from psips.problem import Problem
-from psips.seeds import draw_key
+from psips.problem.instances import Instance, instance
 from psips.session import Session
 from psips.simulation import Run, Summary, play, simulate, simulate_many
+from psips.simulation.environments import GaussianEnvironment, environment_of
+from psips.theory.geometry import complexity
 
 INSTANCES = [
     ("correlated", {"rho": -0.5}),
@@ -184,6 +184,13 @@ def fake(stopped: bool, found: tuple[str, ...], results: int) -> Run:
     )
 
 
+A_IS_BEST = Instance(
+    "two",
+    Problem(objectives=["y"], covariance=[1], arms=["A", "B"]),
+    np.array([[1.0], [0.0]]),
+)
+
+
 def test_summary_against_naive_figures() -> None:
     each = (
         fake(True, ("A",), 10),
@@ -191,7 +198,7 @@ def test_summary_against_naive_figures() -> None:
         fake(False, ("B",), 50),
         fake(True, ("A",), 12),
     )
-    figures = Summary(each, ("A",), 0.5, {"seed": 1}).to_dict()
+    figures = Summary(each, A_IS_BEST, 0.5, {"seed": 1}).to_dict()
     assert (figures["runs"], figures["stopped"], figures["errors"]) == (4, 3, 1)
     assert figures["mean_samples"] == 23.0
     assert figures["median_samples"] == 16.0
@@ -207,12 +214,12 @@ def test_summary_against_naive_figures() -> None:
 def test_error_interval(errors: int, runs: int) -> None:
     each = tuple(fake(True, ("B",) if i < errors else ("A",), 5) for i in range(runs))
     expected = binomtest(errors, runs).proportion_ci(0.95, "exact")
-    found = Summary(each, ("A",), 1.0, {}).error_interval
+    found = Summary(each, A_IS_BEST, 1.0, {}).error_interval
     assert found == pytest.approx((expected.low, expected.high))
 
 
 def test_error_interval_when_nothing_stopped() -> None:
-    assert Summary((fake(False, ("A",), 5),), ("A",), 1.0, {}).error_interval == (0.0, 1.0)
+    assert Summary((fake(False, ("A",), 5),), A_IS_BEST, 1.0, {}).error_interval == (0.0, 1.0)
 
 
 def test_settings_repeat_the_runs() -> None:

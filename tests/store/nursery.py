@@ -42,7 +42,7 @@ def step(study: Study) -> None:
     if waiting is None:
         study.ask(1 + state.seq % 3)
     else:
-        study.tell(measured(waiting.id, waiting.arm), ticket=waiting.id)
+        study.tell(waiting, measured(waiting.id, waiting.arm))
 
 
 def work_until_killed(study: Study) -> None:
@@ -61,9 +61,9 @@ def compete(study: Study, operations: int, who: str) -> None:
         (ticket,) = study.ask()
         say(f"ticket {who} {ticket.id}")
         if turn % 10 == 0:
-            study.tell(measured(ticket.id, ticket.arm), arm=ticket.arm)
+            study.tell(ticket.arm, measured(ticket.id, ticket.arm))
         else:
-            study.tell(measured(ticket.id, ticket.arm), ticket=ticket.id)
+            study.tell(ticket, measured(ticket.id, ticket.arm))
         slowest = max(slowest, time.perf_counter() - start)
     say(f"done {who} {slowest:.3f}")
 

@@ -76,11 +76,11 @@ def test_huge_values(store: DatabaseStore, hold: float | None) -> None:
     study = Study.create(problem(), store, seed=1, conduct={"hold": hold})
     for huge in (1e308, -1e308, 1.1e50):
         with pytest.raises(InputError, match=r"must lie between -1e\+50 and 1e\+50"):
-            study.tell(huge, arm="A")
+            study.tell("A", huge)
         with pytest.raises(InputError, match=r"must lie between -1e\+50 and 1e\+50"):
             study.tell_many([{"arm": "A", "gain": huge}])
     for huge in (1e50, 1e50):
-        study.tell(huge, arm="A")
+        study.tell("A", huge)
     study.correct(1.0, result=1)
     with pytest.raises(InputError, match="must lie between"):
         study.correct(1e300, result=1)
@@ -97,9 +97,9 @@ def test_a_state_that_json_cannot_hold_is_not_cached(
         raise ValueError("Out of range float values are not JSON compliant")
 
     monkeypatch.setattr("psips.study.state.State.snapshot", inf)
-    study.tell(1.0, arm="A")
+    study.tell("A", 1.0)
     study.correct(2.0, result=1)
-    assert study.results[0].values == (2.0,)
+    assert study.told[0].values == (2.0,)
 
 
 # 9. Files.
@@ -194,8 +194,8 @@ def public() -> Iterator[Path]:
 def test_a_read_only_store_can_be_read(public: Path) -> None:
     url = f"sqlite:///{public / 'a.db'}"
     made = Study.create(problem(), url, seed=1)
-    made.tell(1.0, arm="A")
-    made.tell(1.0, arm="B")
+    made.tell("A", 1.0)
+    made.tell("B", 1.0)
     made.store.close()
     report(Study.open("trial", url))  # loads what others may not be allowed to
     (public / "a.db").chmod(0o444)
@@ -207,7 +207,7 @@ def test_a_read_only_store_can_be_read(public: Path) -> None:
             assert study.verify().problems == ()
             assert "2 results" in report(study)
             assert study.status().results == 2
-            study.tell(1.0, arm="A")
+            study.tell("A", 1.0)
         return "written"
 
     said = as_nobody(read)
@@ -222,7 +222,7 @@ def test_a_reader_does_not_lock_the_writer_out(store: DatabaseStore, tmp_path: P
     ):
         assert len(reader.execute(sa.text("SELECT * FROM events")).fetchall()) == 1
         start = time.perf_counter()
-        study.tell(1.0, arm="A")  # while the other reads
+        study.tell("A", 1.0)  # while the other reads
         assert time.perf_counter() - start < 5
 
 
@@ -323,8 +323,8 @@ def nasty(store: DatabaseStore) -> Study:
     """A study with names and reasons that no terminal should act on, as a forger writes it."""
     study = Study.create(problem(), store, seed=1)
     study.ask()
-    study.tell(1.0, arm="A")
-    study.tell(1.0, arm="B")
+    study.tell("A", 1.0)
+    study.tell("B", 1.0)
     study.cancel("trial-000001", reason="x\x9b2J\x1b]0;owned\x07\u202e\nbad")
     return study
 
@@ -347,7 +347,7 @@ def test_spreadsheets_are_safe(store: DatabaseStore) -> None:
     names = ["=1+1", "@x", "+y", "-z", "plain"]
     study = Study.create(problem(objectives=["=cmd"], arms=names), store, seed=1)
     for name in names:
-        study.tell(-1.0, arm=name)
+        study.tell(name, -1.0)
     rows = list(csv.reader(io.StringIO(as_csv(study))))
     assert rows[0][4] == "'=cmd"
     assert [row[3] for row in rows[1:]] == ["'=1+1", "'@x", "'+y", "'-z", "plain"]
@@ -356,8 +356,8 @@ def test_spreadsheets_are_safe(store: DatabaseStore) -> None:
 
 def test_times_in_the_report_are_no_script(store: DatabaseStore) -> None:
     study = Study.create(problem(), store, seed=1)
-    study.tell(1.0, arm="A")
-    study.tell(1.0, arm="B")
+    study.tell("A", 1.0)
+    study.tell("B", 1.0)
     last = (0, START)
     with store.engine.begin() as connection:
         for old in study.events():
@@ -370,7 +370,7 @@ def test_times_in_the_report_are_no_script(store: DatabaseStore) -> None:
             )
     with pytest.raises(InputError, match="has no valid time"):
         Study.open("trial", store)
-    from psips.appendix import in_utc
+    from psips.report.appendix import in_utc
 
     assert "<" not in in_utc("<script>a()</script>")
 
@@ -407,8 +407,8 @@ def test_correcting_beside_a_huge_outlier(store: DatabaseStore) -> None:
         problem(objectives=["gain", "cost"], covariance=[1.0, 1.0], arms=arms), store, seed=1
     )
     for i in range(144):
-        study.tell(rng.normal(size=2).tolist(), arm=arms[i % 6])
-    study.tell([1e12, -1e12], arm="A")
+        study.tell(arms[i % 6], rng.normal(size=2).tolist())
+    study.tell("A", [1e12, -1e12])
     assert len(study.held) == 1
     start = time.perf_counter()
     study.correct(rng.normal(size=2).tolist(), result=7)

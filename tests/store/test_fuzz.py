@@ -85,9 +85,9 @@ def prepare(folder: Path) -> None:
     (folder / "worse.toml").write_bytes(b"\xff\xfe name = ")
     study = Study.create(folder / "design.toml", f"sqlite:///{folder / 'psips.db'}")
     study.ask(2)
-    study.tell([1.0, 1.0], ticket="trial-000001")
-    study.tell([1.0, 1.0], arm="A")
-    study.tell([99.0, 1.0], arm="A")
+    study.tell(values=[1.0, 1.0], ticket="trial-000001")
+    study.tell("A", [1.0, 1.0])
+    study.tell("A", [99.0, 1.0])
     study.store.close()
 
 
@@ -173,7 +173,7 @@ def test_a_change_is_seen_before_it_reaches_the_main_file(tmp_path: Path) -> Non
         study = Study.open("trial", store)
         before, main_file = content(file), file.read_bytes()
         assert content(file) == before
-        study.tell([1.0, 1.0], arm="B")
+        study.tell("B", [1.0, 1.0])
         assert file.read_bytes() == main_file  # it is in the write-ahead log
         assert content(file) != before
 

@@ -31,10 +31,10 @@ def contradiction(store: DatabaseStore, **conduct: object) -> Study:
     )
     study = Study.create(problem, store, name="trial", seed=3, conduct=conduct, user="Ann")
     for arm in MEANS:
-        study.tell(MEANS[arm], arm=arm)
-    receipt = study.tell([60.0, 1.0], arm="A", key="far")
+        study.tell(arm, MEANS[arm])
+    receipt = study.tell("A", [60.0, 1.0], key="far")
     assert receipt.held == (1, 5)  # nobody knows which of the two is wrong
-    assert study.tell([60.0, 1.0], arm="A", key="far").held == (1, 5)
+    assert study.tell("A", [60.0, 1.0], key="far").held == (1, 5)
     return study
 
 
@@ -45,7 +45,7 @@ def held(study: Study) -> list[int]:
     assert study.verify().problems == ()
     study.replayed()
     assert [result.number for result in study.held] == numbers
-    assert study.state.session.results == sum(result.counts for result in study.results)
+    assert study.state.session.results == sum(result.counts for result in study.told)
     return numbers
 
 
@@ -73,8 +73,8 @@ def test_a_result_is_released_with_what_it_contradicted(
 
 def test_a_result_that_agrees_with_a_confirmed_one_is_released(store: DatabaseStore) -> None:
     study = contradiction(store)
-    assert study.tell([2.1, 1.0], arm="A").held == ()  # agrees with the first
-    assert study.tell([60.5, 1.0], arm="A").held == (5, 7)
+    assert study.tell("A", [2.1, 1.0]).held == ()  # agrees with the first
+    assert study.tell("A", [60.5, 1.0]).held == (5, 7)
     assert study.confirm(result=5).released == (7,)
     assert held(study) == []
 
@@ -92,9 +92,9 @@ def test_a_change_that_waits_releases_nothing(store: DatabaseStore) -> None:
 def test_a_first_result_that_is_put_in_doubt_is_named(store: DatabaseStore) -> None:
     problem = Problem(objectives=["gain"], covariance=[1.0], arms=["A", "B", "C"])
     study = Study.create(problem, store, name="trial", seed=3)
-    study.tell(90.0, arm="A")
-    assert study.tell(1.0, arm="B").held == (2,)
-    assert study.tell(1.1, arm="B").held == (1,)  # B is as it seems, so A is in doubt
+    study.tell("A", 90.0)
+    assert study.tell("B", 1.0).held == (2,)
+    assert study.tell("B", 1.1).held == (1,)  # B is as it seems, so A is in doubt
     assert held(study) == [1]
 
 
@@ -105,7 +105,7 @@ def test_events_of_schema_2_mean_what_they_meant(store: DatabaseStore) -> None:
     study = Study.open(name, store)
     assert head == kept["events"][-1]["hash"]
     objectives = study.problem.objectives
-    assert [result.to_dict(objectives) for result in study.results] == kept["results"]
+    assert [result.to_dict(objectives) for result in study.told] == kept["results"]
     assert [result.number for result in study.held] == [1]
     assert study.correct([2.1, 1.0], result=5).released == (1,)  # an event of today's schema
 

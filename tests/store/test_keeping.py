@@ -94,7 +94,7 @@ def test_an_old_store_is_migrated_and_goes_on(old: str) -> None:
         assert study.verify().head == HEADS["trial"]["head"]
         tickets = study.ask(2)
         assert tickets[0].id == "trial-000029"  # a study without an identity keeps its ids
-        study.tell([1.0, 1.0], ticket=tickets[0].id, key="k")
+        study.tell(tickets[0], [1.0, 1.0], key="k")
         study.correct([1.0, 2.0], result=1, reason="late")
         assert study.verify().problems == ()
     with open_store(old) as store:
@@ -112,7 +112,7 @@ def test_a_damaged_file_is_noticed_on_opening(tmp_path: Path) -> None:
     file = tmp_path / "a.db"
     study = Study.create(trial(), f"sqlite:///{file}", seed=1)
     for _ in range(200):
-        study.tell(1.0, arm="A")
+        study.tell("A", 1.0)
     with study.store.engine.connect() as connection:  # type: ignore[attr-defined]
         connection.exec_driver_sql("ROLLBACK")
         connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -129,7 +129,7 @@ def test_a_damaged_file_is_noticed_on_opening(tmp_path: Path) -> None:
 
 def test_a_backup_and_back(store: DatabaseStore, tmp_path: Path) -> None:
     study = Study.create(trial(), store, seed=1)
-    study.tell(1.0, arm="A")
+    study.tell("A", 1.0)
     Study.create(trial(), store, name="other", seed=2)
     heads = {}
 
@@ -158,7 +158,7 @@ def test_a_backup_and_back(store: DatabaseStore, tmp_path: Path) -> None:
 def test_an_export_comes_back_with_its_head(store: DatabaseStore, tmp_path: Path) -> None:
     study = Study.create(trial(), store, seed=1)
     for ticket in study.ask(2):
-        study.tell(0.1 + 0.2, ticket=ticket.id)
+        study.tell(ticket, 0.1 + 0.2)
     study.correct(1 / 3, result=1, reason='mis"read\n\u00e9')
     file = tmp_path / "trial.json"
     file.write_text(json.dumps(as_data(study), indent=2), encoding="utf-8")
@@ -189,8 +189,8 @@ def test_an_export_comes_back_with_its_head(store: DatabaseStore, tmp_path: Path
 
 def test_who_recorded_it_is_in_the_chain(store: DatabaseStore) -> None:
     study = Study.create(trial(), store, seed=1, user="Ann")
-    study.tell(1.0, arm="A")
-    Study.open("trial", store, user="Ben").tell(2.0, arm="B")
+    study.tell("A", 1.0)
+    Study.open("trial", store, user="Ben").tell("B", 2.0)
     by = [event.payload["by"] for event in study.events()]
     assert [who["user"] for who in by] == ["Ann", "Ann", "Ben"]
     assert all(who["host"] and who["program"].startswith("psips ") for who in by)
@@ -211,7 +211,7 @@ def test_the_name_from_the_environment(
 
 def test_a_reason_where_the_design_asks_for_one(store: DatabaseStore) -> None:
     study = Study.create(trial(), store, seed=1, conduct={"reasons": True})
-    study.tell(1.0, arm="A")
+    study.tell("A", 1.0)
     for call in (
         lambda: study.correct(2.0, result=1),
         lambda: study.withdraw(result=1, reason="  "),
@@ -224,17 +224,17 @@ def test_a_reason_where_the_design_asks_for_one(store: DatabaseStore) -> None:
 
 def test_two_people_for_a_correction(store: DatabaseStore) -> None:
     ann = Study.create(trial(), store, seed=1, user="Ann", conduct={"two_people": True})
-    ann.tell(1.0, arm="A")
+    ann.tell("A", 1.0)
     receipt = ann.correct(2.0, result=1, reason="misread")
     assert receipt.waits == 3
-    assert ann.results[0].values == (1.0,)
+    assert ann.told[0].values == (1.0,)
     with pytest.raises(InputError, match="recorded by 'Ann': another person must confirm it"):
         ann.confirm(event=3)
     ben = Study.open("trial", store, user="Ben")
     with pytest.raises(InputError, match="event 2 does not wait"):
         ben.confirm(event=2)
     ben.confirm(event=3)
-    assert ann.results[0].values == (2.0,)
+    assert ann.told[0].values == (2.0,)
     assert ben.withdraw(result=1).waits == 5
     assert ann.state.session.results == 1
     ann.confirm(event=5)
@@ -258,17 +258,17 @@ def keys(tmp_path: Path) -> Path:
 
 def test_signatures(store: DatabaseStore, keys: Path) -> None:
     study = Study.create(trial(), store, seed=1)
-    study.tell(1.0, arm="A")
+    study.tell("A", 1.0)
     signers, file = keys / "allowed_signers", keys / "trial.sig"
     file.write_text(sign("trial", study.events(), keys / "ann"))
     said = "signed by ann@example.org: the first 2 events"
     assert check_signature("trial", study.events(), file, signers) == said
-    study.tell(2.0, arm="B")  # the signature stays good for what it was made of
+    study.tell("B", 2.0)  # the signature stays good for what it was made of
     assert check_signature("trial", study.events(), file, signers) == said
     with pytest.raises(InputError, match="its end was cut off"):
         check_signature("trial", study.events()[:1], file, signers)
     other = Study.create(trial(), "sqlite://", seed=1)
-    other.tell(1.5, arm="A")
+    other.tell("A", 1.5)
     with pytest.raises(InputError, match="the log was rewritten since"):
         check_signature("trial", other.events(), file, signers)
     file.write_text(file.read_text().replace("events: 2", "events: 1"))

@@ -53,7 +53,7 @@ def store(tmp_path: Path) -> Iterator[DatabaseStore]:
 def study(store: DatabaseStore) -> Study:
     made = Study.create(trial(), store, seed=3)
     for arm in [*MEANS, *MEANS]:
-        made.tell(MEANS[arm], arm=arm)
+        made.tell(arm, MEANS[arm])
     return made
 
 
@@ -165,12 +165,12 @@ def test_a_change_before_the_cached_state_is_found_by_a_correction(study: Study)
 
 def test_new_events_are_checked_by_a_live_process(study: Study) -> None:
     other = again(study)
-    study.tell(MEANS["A"], arm="A")
+    study.tell("A", MEANS["A"])
     change(study, "UPDATE events SET payload = replace(payload, '2.0', '9.0') WHERE seq = 10")
     with pytest.raises(InputError, match=r"event 10 \(told\) was changed"):
         other.status()
     with pytest.raises(InputError, match=r"event 10 .* was changed"):
-        other.tell(MEANS["A"], arm="A")
+        other.tell("A", MEANS["A"])
 
 
 def test_a_swapped_log_is_noticed(study: Study, store: DatabaseStore) -> None:
@@ -193,7 +193,7 @@ def test_a_swapped_log_is_noticed(study: Study, store: DatabaseStore) -> None:
             s=event.seq,
         )
     assert again(study).verify().problems == ()
-    for call in (study.status, study.ask, lambda: study.tell(MEANS["A"], arm="A")):
+    for call in (study.status, study.ask, lambda: study.tell("A", MEANS["A"])):
         with pytest.raises(InputError, match="is not the one that was read before"):
             call()
 
@@ -256,7 +256,7 @@ def test_the_stop_depends_on_no_ticket(
         else:
             arm = problem.arms[number % arms]
             values = (np.array(MEANS[arm]) + rng.normal(size=2)).tolist()
-            assert busy.tell(values, arm=arm) == quiet.tell(values, arm=arm)
+            assert busy.tell(arm, values) == quiet.tell(arm, values)
     loud, still = busy.state.session.engine.snapshot(), quiet.state.session.engine.snapshot()
     loud.pop("learner")  # holds what is pending, to be shown
     still.pop("learner")
@@ -275,8 +275,8 @@ def test_create_leaves_nothing_that_cannot_be_opened(store: DatabaseStore) -> No
         else:
             made = Study.open(f"v{variance}", store)
             made.ask()
-            made.tell([1e50, -1e50], arm="A")
-            made.tell([-1e50, 1e50], arm="B")
+            made.tell("A", [1e50, -1e50])
+            made.tell("B", [-1e50, 1e50])
             made.correct([1.0, 1.0], result=1)
             assert made.verify().problems == ()
 
@@ -299,7 +299,7 @@ def test_an_error_on_working_it_out_leaves_nothing(
         with pytest.raises(InputError, match="cannot be worked out"):
             call(study)
     assert study.state.seq == 9
-    assert again(study).results[0].values == MEANS["A"]
+    assert again(study).told[0].values == MEANS["A"]
 
 
 def dying(monkeypatch: pytest.MonkeyPatch, times: int, recorded: bool) -> list[int]:
@@ -335,12 +335,12 @@ def test_a_connection_lost_at_the_end_counts_once(
     study: Study, monkeypatch: pytest.MonkeyPatch, recorded: bool
 ) -> None:
     dying(monkeypatch, 1, recorded)
-    assert study.tell([1.0, 1.0], arm="A").results == (9,)
+    assert study.tell("A", [1.0, 1.0]).numbers == (9,)
     dying(monkeypatch, 1, recorded)
     assert len(study.ask(3)) == 3
     dying(monkeypatch, 1, recorded)
     assert study.correct([7.0, 7.0], result=9).known == 0
-    assert study.results[8].values == (7.0, 7.0)
+    assert study.told[8].values == (7.0, 7.0)
     assert [e.kind for e in study.events()[9:]] == ["told", "asked", "corrected"]
     assert study.verify().problems == ()
 
@@ -353,13 +353,13 @@ def test_an_unknown_outcome_is_said_and_can_be_repeated(
         with pytest.raises(
             UnknownOutcomeError, match="it is not known whether it was recorded"
         ):
-            study.tell([1.0, 1.0], arm="A", key="visit 12")
-    first = study.tell([1.0, 1.0], arm="A", key="visit 12")
+            study.tell("A", [1.0, 1.0], key="visit 12")
+    first = study.tell("A", [1.0, 1.0], key="visit 12")
     assert first.results == (9,)
-    assert study.tell([1.0, 1.0], arm="A", key="visit 12") == first
-    assert len(study.results) == 9
+    assert study.tell("A", [1.0, 1.0], key="visit 12") == first
+    assert len(study.told) == 9
     with pytest.raises(InputError, match="the key 'visit 12' is that of another event"):
-        study.tell([2.0, 1.0], arm="A", key="visit 12")
+        study.tell("A", [2.0, 1.0], key="visit 12")
     with pytest.raises(InputError, match="the key 'visit 12' is that of another event"):
         study.ask(key="visit 12")
     tickets = study.ask(2, key="round 1")
@@ -377,9 +377,9 @@ def test_an_impossible_result_is_held(store: DatabaseStore) -> None:
     study = Study.create(trial(), store, seed=3)
     rng = np.random.default_rng(1)
     for arm in [*MEANS, *MEANS]:
-        study.tell((np.array(MEANS[arm]) + rng.normal(size=2)).tolist(), arm=arm)
+        study.tell(arm, (np.array(MEANS[arm]) + rng.normal(size=2)).tolist())
     before = study.candidate_set
-    receipt = study.tell([120.0, 2.0], arm="C")
+    receipt = study.tell("C", [120.0, 2.0])
     assert receipt.held == (9,)
     assert not receipt.stopped
     assert study.candidate_set == before
@@ -397,7 +397,7 @@ def test_an_impossible_result_is_held(store: DatabaseStore) -> None:
 
 
 def test_a_held_result_counts_once_corrected(study: Study) -> None:
-    study.tell([1.0, 99.0], arm="A")
+    study.tell("A", [1.0, 99.0])
     assert len(study.held) == 1
     study.correct([1.0, 1.0], result=9, reason="a slip")
     assert study.held == ()
@@ -410,10 +410,10 @@ def test_a_held_result_counts_once_corrected(study: Study) -> None:
 def test_two_that_contradict_each_other_are_both_held(store: DatabaseStore) -> None:
     study = Study.create(trial(), store, seed=3)
     for arm in MEANS:
-        study.tell(MEANS[arm], arm=arm)
-    study.tell([60.0, 1.0], arm="A")
+        study.tell(arm, MEANS[arm])
+    study.tell("A", [60.0, 1.0])
     assert [r.number for r in study.held] == [1, 5]
-    study.tell([2.1, 1.0], arm="A")  # agrees with the first
+    study.tell("A", [2.1, 1.0])  # agrees with the first
     assert [r.number for r in study.held] == [5]
     assert study.state.session.pulls["A"] == 2
     assert study.verify().problems == ()
@@ -426,25 +426,25 @@ def test_the_only_result_of_an_arm_waits_if_it_is_far_from_all(
     study = Study.create(trial(), store, seed=3)
     for number, arm in enumerate([*MEANS, *MEANS]):
         values = (120.0, 1.0) if number == place else MEANS[arm]
-        study.tell(values, arm=arm)
+        study.tell(arm, values)
         assert not study.stopped
     assert place + 1 in [r.number for r in study.held]
-    study.tell((120.4, 1.0), arm=list(MEANS)[place])
+    study.tell(list(MEANS)[place], (120.4, 1.0))
 
 
 def test_far_apart_arms_are_believed_when_measured_twice(store: DatabaseStore) -> None:
     study = Study.create(trial(covariance=[1e-4, 1e-4]), store, seed=3)
     for _ in range(2):
         for arm in MEANS:
-            study.tell(MEANS[arm], arm=arm)
+            study.tell(arm, MEANS[arm])
     assert study.held == ()
     assert study.state.session.results == 8
 
 
 def test_holding_can_be_turned_off(store: DatabaseStore, tmp_path: Path) -> None:
     study = Study.create(trial(), store, seed=3, conduct={"hold": False})
-    study.tell([1.0, 1.0], arm="A")
-    assert study.tell([120.0, 1.0], arm="A").held == ()
+    study.tell("A", [1.0, 1.0])
+    assert study.tell("A", [120.0, 1.0]).held == ()
     file = tmp_path / "design.toml"
     file.write_text(
         'arms = ["a", "b"]\nobjectives = [{name = "x", variance = 1.0}]\n'
@@ -474,7 +474,7 @@ def test_copies_of_a_study_do_not_share_tickets(tmp_path: Path) -> None:
     assert mine.arm == theirs.arm
     assert mine.id != theirs.id
     with pytest.raises(InputError, match="another study, or another copy of it"):
-        one.tell([1.0, 1.0], ticket=theirs.id)
+        one.tell(theirs, [1.0, 1.0])
     twin = Study.create(trial(), f"sqlite:///{tmp_path / 'three.db'}", seed=3)
     assert twin.ask()[0].id != shared.id
     assert twin.state.identity != one.state.identity
@@ -520,7 +520,7 @@ def test_a_clock_that_goes_back_does_not(store: DatabaseStore) -> None:
     time = [datetime(2026, 3, 1, tzinfo=UTC)]
     study = Study.create(trial(), store, seed=3, clock=lambda: time[0])
     time[0] -= timedelta(hours=2)
-    study.tell([1.0, 1.0], arm="A")
+    study.tell("A", [1.0, 1.0])
     assert [e.at for e in study.events()] == ["2026-03-01T00:00:00.000000Z"] * 2
     assert study.verify().problems == ()
 

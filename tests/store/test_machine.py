@@ -70,9 +70,9 @@ class StudyMachine(RuleBasedStateMachine):
         ticket = self.pick(which, "open")
         if ticket is None:
             return
-        receipt = self.study.tell(values, ticket=ticket["id"])
+        receipt = self.study.tell(values=values, ticket=ticket["id"])
         self.take_in(ticket["arm"], values, ticket)
-        assert receipt.results == (len(self.results),)
+        assert receipt.numbers == (len(self.results),)
         self.events += 1
 
     def take_in(self, arm: str, values: list[float], ticket: dict[str, Any] | None) -> None:
@@ -83,7 +83,7 @@ class StudyMachine(RuleBasedStateMachine):
     @precondition(lambda self: not self.closed)
     @rule(arm=st.sampled_from(ARMS), values=VALUES)
     def tell_arm(self, arm: str, values: list[float]) -> None:
-        self.study.tell(values, arm=arm)
+        self.study.tell(arm, values)
         self.take_in(arm, values, None)
         self.events += 1
 
@@ -109,11 +109,11 @@ class StudyMachine(RuleBasedStateMachine):
         result = self.results[ticket["result"] - 1]
         if not result["counts"]:
             with pytest.raises(InputError, match="was withdrawn"):
-                self.study.tell(result["values"], ticket=ticket["id"])
+                self.study.tell(values=result["values"], ticket=ticket["id"])
             return
-        assert self.study.tell(result["values"], ticket=ticket["id"])[:2] == ((), 1)
+        assert self.study.tell(values=result["values"], ticket=ticket["id"])[:2] == ((), 1)
         with pytest.raises(InputError, match="has another result already"):
-            self.study.tell([99.0, 0.0], ticket=ticket["id"])
+            self.study.tell(values=[99.0, 0.0], ticket=ticket["id"])
 
     @precondition(lambda self: not self.closed)
     @rule(which=ANY, values=VALUES)
@@ -154,7 +154,7 @@ class StudyMachine(RuleBasedStateMachine):
         self.events += ticket["state"] == "open"
         ticket["state"] = "cancelled"
         with pytest.raises(InputError, match="was cancelled"):
-            self.study.tell([0.0, 0.0], ticket=ticket["id"])
+            self.study.tell(values=[0.0, 0.0], ticket=ticket["id"])
 
     @rule(hours=st.integers(1, 40))
     def wait(self, hours: int) -> None:
@@ -198,7 +198,7 @@ class StudyMachine(RuleBasedStateMachine):
             if t["state"] == "open" and (t["until"] is None or t["until"] > self.time)
         ]
         assert [t.id for t in study.open_tickets()] == pending
-        told = [(r.arm, list(r.values), not r.withdrawn) for r in study.results]
+        told = [(r.arm, list(r.values), not r.withdrawn) for r in study.told]
         assert told == [(r["arm"], r["values"], r["counts"]) for r in self.results]
         assert study.state.session.results == sum(r["counts"] for r in self.results)
 

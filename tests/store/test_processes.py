@@ -144,21 +144,21 @@ def test_cut_connections_lose_and_double_nothing(url: str) -> None:
     start = time.perf_counter()
     for _ in range(10):
         number += 1
-        study.tell([number / 8, 0.0], arm="A")
+        study.tell("A", [number / 8, 0.0])
     pause = (time.perf_counter() - start) / 10 * 4
     with cutting(study.store, random.Random(2), pause) as cuts:
         while cuts() < wanted:
             number += 1
             while True:
                 try:
-                    study.tell([number / 8, 0.0], arm="A", key=f"result {number}")
+                    study.tell("A", [number / 8, 0.0], key=f"result {number}")
                     break
                 except StoreError as error:  # as the sentence says: again, with the same key
                     errors += 1
                     unknown += isinstance(error, UnknownOutcomeError)
         done = cuts()
     print(f"{done} cuts, {number} results, {errors} errors, {unknown} of them not known")
-    assert [r.values[0] for r in study.results] == [(i + 1) / 8 for i in range(number)]
+    assert [r.values[0] for r in study.told] == [(i + 1) / 8 for i in range(number)]
     assert study.state.seq == 1 + number
     assert study.verify().problems == ()
     study.store.close()
@@ -187,7 +187,7 @@ def test_two_writers_at_once(url: str) -> None:
     assert len(set(tickets)) == len(tickets) == operations
     study = Study.open("shared", url)
     assert study.state.seq == 1 + 2 * operations
-    assert len(study.results) == operations
+    assert len(study.told) == operations
     assert study.verify().problems == ()
     with study.store.engine.begin() as connection:  # type: ignore[attr-defined]
         connection.exec_driver_sql("DELETE FROM snapshots")

@@ -16,11 +16,11 @@ import httpx
 import pytest
 import uvicorn
 
-from psips.addresses import slug
 from psips.problem import Problem
 from psips.store import open_store
 from psips.store.tokens import Tokens
 from psips.study import Study
+from psips.web.addresses import slug
 from psips.web.app import make_app
 from psips.web.server import settings
 

@@ -12,12 +12,12 @@ import pandas as pd
 import pytest
 
 import psips
-from psips.addresses import slug
-from psips.client import Client, ServerError
 from psips.errors import InputError
 from psips.store import StoreError, UnknownOutcomeError, open_store
 from psips.store.tokens import Tokens
 from psips.study import Study
+from psips.web.addresses import slug
+from psips.web.client import Client, ServerError
 from psips.web.desks import Desk
 from web.conftest import MEANS, NAME, PROBLEM, Served, running
 
@@ -169,7 +169,7 @@ def test_a_failure_of_ours_says_little(served: Served, monkeypatch: pytest.Monke
 def test_others_are_seen(served: Served) -> None:
     with open_store(served.store) as store, served.caller("viewer") as http:
         assert http.get(f"{served.api}/changes").json() == {"event": 1}
-        Study.open(NAME, store).tell([1.0, 2.0], arm="A")
+        Study.open(NAME, store).tell("A", [1.0, 2.0])
         assert http.get(served.api).json()["results"] == 1
         until = datetime.now(UTC).timestamp() + 2
         while http.get(f"{served.api}/changes").json() != {"event": 2}:
@@ -200,7 +200,7 @@ def test_two_servers_on_one_store(served: Served) -> None:
     assert failures == []
     with open_store(served.store) as store:
         study = Study.open(NAME, store)
-        told = sorted(result.values for result in study.results)
+        told = sorted(result.values for result in study.told)
         assert told == [(float(w), float(i)) for w in range(4) for i in range(10)]
         assert study.verify().problems == ()
 
@@ -238,7 +238,7 @@ def test_client_in_place_of_a_session(served: Served) -> None:
     assert sum(client.pulls.values()) == client.results == len(client.to_frame())
     assert len(client.ask(2)) == sum(client.pending.values()) == 2
     with open_store(served.store) as store:  # every result came for its ticket
-        assert all(result.ticket for result in Study.open(NAME, store).results)
+        assert all(result.ticket for result in Study.open(NAME, store).told)
 
 
 def test_client_words(served: Served) -> None:
@@ -274,7 +274,7 @@ def test_client_that_cannot(served: Served) -> None:
 def test_client_repeats_what_got_no_answer(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("psips.client.PAUSE", 0.0)
+    monkeypatch.setattr("psips.web.client.PAUSE", 0.0)
     client = Client(served.url, served.tokens["recorder"])
     once, lost = client._once, [True]
 

@@ -12,9 +12,9 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import pytest
 
-from psips.addresses import slug
 from psips.store import open_store
 from psips.store.tokens import Tokens
+from psips.web.addresses import slug
 from web.conftest import NAME, Served, form_token, running
 
 PATH = f"/studies/{slug(NAME)}"

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from psips.addresses import slug
 from psips.problem import Problem
 from psips.store import open_store
 from psips.study import Study
+from psips.web.addresses import slug
 from web.conftest import MEANS, NAME, PROBLEM, Served, running
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -200,7 +200,7 @@ def test_every_page(chromium: Any, served: Served, width: int) -> None:
     with open_store(served.store) as store:
         study = Study.open(NAME, store)
         study.ask(3)
-        study.tell([500.0, 2.0], arm="A")
+        study.tell("A", [500.0, 2.0])
         study.correct([4.5, 1.0], result=2, reason="misread")
     owner = Person(chromium, served.url, width)
     owner.page.goto(f"{served.url}/")
@@ -246,7 +246,7 @@ def test_the_front_by_keyboard(chromium: Any, served: Served) -> None:
     # A point keeps the focus while others work on the study.
     at = ann.page.evaluate("document.activeElement.id")
     with open_store(served.store) as store:
-        Study.open(NAME, store).tell([5.0, 2.0], arm="A")
+        Study.open(NAME, store).tell("A", [5.0, 2.0])
     ann.page.wait_for_selector("#headline:has-text('17 results')")
     assert ann.page.evaluate("document.activeElement.id") == at
     ann.page.check("input[name=hide]")
@@ -261,7 +261,7 @@ def test_typing_is_left_alone(chromium: Any, served: Served) -> None:
     ann.page.focus("#tell-value-1")
     ann.page.keyboard.type("3")
     with open_store(served.store) as store:
-        Study.open(NAME, store).tell([5.0, 2.0], arm="A")
+        Study.open(NAME, store).tell("A", [5.0, 2.0])
     ann.page.wait_for_selector("#headline:has-text('after 1 result')")
     ann.page.keyboard.type("4")
     values = [ann.page.input_value(f"#tell-value-{i}") for i in range(2)]

@@ -13,14 +13,14 @@ import time
 import httpx
 import pytest
 
-from psips.addresses import slug
 from psips.cli import main
 from psips.errors import InputError
-from psips.parameters import Ball
 from psips.problem import Problem
+from psips.problem.parameters import Ball
 from psips.store import open_store
 from psips.store.tokens import Tokens
 from psips.study import Study
+from psips.web.addresses import slug
 from psips.web.server import serve
 from web.conftest import MEANS, NAME, PROBLEM, Served, form_token, running
 
@@ -259,7 +259,7 @@ def test_two_people(url: str) -> None:
         study = Study.create(
             PROBLEM, store, name="strict", seed=1, conduct={"two_people": True, "reasons": True}
         )
-        study.tell([1.0, 2.0], arm="A")
+        study.tell("A", [1.0, 2.0])
         tokens = Tokens(store)
         made = {name: tokens.add(name, "recorder") for name in ("ann", "bob")}
     with running(url) as where:
@@ -322,7 +322,7 @@ def test_a_damaged_study_hides_no_other(served: Served) -> None:
     import sqlite3
 
     with open_store(served.store) as store:
-        Study.create(PROBLEM, store, name="bad", seed=1).tell([1.0, 2.0], arm="A")
+        Study.create(PROBLEM, store, name="bad", seed=1).tell("A", [1.0, 2.0])
     with sqlite3.connect(served.store.removeprefix("sqlite:///")) as connection:
         connection.execute("UPDATE events SET payload = '{}' WHERE study='bad' AND seq=2")
     with running(served.store) as where:
@@ -430,10 +430,10 @@ def test_a_look_is_of_one_moment(url: str, monkeypatch: pytest.MonkeyPatch) -> N
         def interrupted(self: object) -> object:
             found = status(self)  # type: ignore[arg-type]
             monkeypatch.setattr(session, "status", status)
-            other.tell([1.0, 2.0], arm="A")
+            other.tell("A", [1.0, 2.0])
             return found
 
-        other.tell([1.0, 2.0], arm="B")
+        other.tell("B", [1.0, 2.0])
         monkeypatch.setattr(session, "status", interrupted)
         first = desk.look()
         assert (first.event, first.status.results, first.told) == (2, 1, 1)

@@ -17,11 +17,11 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from psips.addresses import slug
-from psips.client import Client
 from psips.store import open_store
 from psips.store.tokens import Tokens
 from psips.study import Study
+from psips.web.addresses import slug
+from psips.web.client import Client
 from web.conftest import NAME, PROBLEM
 
 pytestmark = pytest.mark.usefixtures("tags")
@@ -111,9 +111,9 @@ def test_two_servers_on_one_postgresql(
             assert clients[0].results == clients[1].results == 32
         with open_store(url) as store:
             study = Study.open(NAME, store)
-            told = sorted(result.values for result in study.results)
+            told = sorted(result.values for result in study.told)
             assert told == [(float(w), float(i)) for w in range(4) for i in range(8)]
-            assert all(result.ticket for result in study.results)
+            assert all(result.ticket for result in study.told)
             assert study.verify().problems == ()
     finally:
         database.cleanup()

@@ -10,7 +10,6 @@ from typing import Annotated
 
 import typer
 
-from psips import __version__
 from psips.cli import keeping as keeping  # adds to the commands of studies
 from psips.cli.bench import bench
 from psips.cli.calibrate import calibrate
@@ -28,7 +27,8 @@ from psips.cli.serve import serve
 from psips.cli.simulate import simulate
 from psips.cli.study import study
 from psips.errors import InputError
-from psips.escaping import sentences
+from psips.input.escaping import sentences
+from psips.version import __version__
 
 INTERRUPTED = 130  # the code of a command that Ctrl-C has ended
 

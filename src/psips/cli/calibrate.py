@@ -12,8 +12,8 @@ from psips.cli.instance_options import command_of
 from psips.cli.screen import number, output, progress_line
 
 if TYPE_CHECKING:
-    from psips.simulation.adversarial import Breach
-    from psips.simulation.calibration import Judgement, Row, Rule
+    from psips.calibration.adversarial import Breach
+    from psips.calibration.measuring import Judgement, Row, Rule
 
 
 def calibrate(
@@ -66,8 +66,8 @@ def calibrate(
     ] = False,
 ) -> None:
     """Measure the error rate of every stopping rule over fixed families of instances."""
+    from psips.calibration.measuring import BROKEN, DEFAULT, RULES
     from psips.errors import InputError, unknown
-    from psips.simulation.calibration import BROKEN, DEFAULT, RULES
 
     if max_samples is not None and max_samples < 1:
         raise InputError(f"--max-samples must be at least 1, got {max_samples}")
@@ -110,8 +110,8 @@ def _check_out(out: Path) -> None:
 
 def _families(family: list[str] | None, group: list[str] | None) -> list[str]:
     """Return the names of the families asked for, all if none is."""
+    from psips.calibration.families import GROUPS, families
     from psips.errors import unknown
-    from psips.simulation.families import GROUPS, families
 
     every = families()
     for name in family or ():
@@ -138,9 +138,9 @@ def _measure(
     dask: str | None,
     again: bool,
 ) -> None:
+    from psips.calibration.file import kept, merged, read, write
+    from psips.calibration.measuring import DELTAS, judge, measure, together
     from psips.errors import InputError
-    from psips.simulation.calibration import DELTAS, judge, measure, together
-    from psips.simulation.calibration_file import kept, merged, read, write
     from psips.simulation.cluster import on_dask
 
     rows = read(out) if out.exists() else []
@@ -220,9 +220,9 @@ def _search(
     dask: str | None,
     add: bool,
 ) -> None:
-    from psips.simulation.adversarial import LIMIT, search
+    from psips.calibration.adversarial import LIMIT, search
+    from psips.calibration.found import add_found, found_path
     from psips.simulation.cluster import on_dask
-    from psips.simulation.found import add_found, found_path
 
     found: list[Breach] = []
     with on_dask(dask), progress_line("loading") as line:

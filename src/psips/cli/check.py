@@ -10,8 +10,8 @@ import typer
 
 from psips.cli.screen import progress_line
 from psips.cli.table_options import ArmColumn, Sheet
-from psips.escaping import as_json as written
-from psips.escaping import plain as harmless
+from psips.input.escaping import as_json as written
+from psips.input.escaping import plain as harmless
 
 FOUND = 1
 
@@ -31,8 +31,8 @@ def check(
 ) -> None:
     """Say whether results look like what was assumed, and what to do; code 1 if not."""
     with progress_line("reading"):
-        from psips.checking import check_file
-        from psips.problem_file import read_problem_file
+        from psips.problem.problem_file import read_problem_file
+        from psips.study.checking import check_file
 
         design = read_problem_file(problem).problem
         diagnosis, incomplete = check_file(

@@ -11,8 +11,8 @@ from psips.cli.instance_options import read_instance
 from psips.cli.screen import number, output, progress_line
 
 if TYPE_CHECKING:
-    from psips.geometry import Complexity
-    from psips.instances import Instance
+    from psips.problem.instances import Instance
+    from psips.theory.geometry import Complexity
 
 SHOWN = 30  # arms listed before those with the least weight are left out
 
@@ -37,8 +37,9 @@ def complexity(
     Parameters of a built-in instance are options too, as in `psips complexity worse --d 3`;
     `psips instances` lists them. The parameter `seed` is `--instance-seed`.
     """
-    from psips.instances import BUILDERS, load
-    from psips.problem_file import read_problem_file
+    from psips.problem.instances import BUILDERS
+    from psips.problem.loading import load
+    from psips.problem.problem_file import read_problem_file
 
     name, params = read_instance(context, instance)
     made = load(name, **params)
@@ -46,7 +47,7 @@ def complexity(
         delta = read_problem_file(name).delta
     delta = 0.1 if delta is None else delta
     with progress_line("computing"):
-        from psips.geometry import complexity as compute
+        from psips.theory.geometry import complexity as compute
 
         found = compute(made.problem, made.theta, tolerance=tolerance)
     figures = {

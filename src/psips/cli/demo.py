@@ -10,7 +10,7 @@ import typer
 from psips.cli.screen import number, output, progress_line
 
 if TYPE_CHECKING:
-    from psips.instances import Instance
+    from psips.problem.instances import Instance
     from psips.session import Session
     from psips.simulation import Run
 
@@ -22,17 +22,17 @@ def demo(
     seed: Annotated[int, typer.Option(help="Of the random numbers: another trial.")] = 2,
 ) -> None:
     """Find the Pareto-optimal COVID-19 boosters in a simulation of the COV-BOOST trial."""
-    from psips.instances import instance
+    from psips.problem.instances import instance
     from psips.rules import Rules
 
     made = instance("cov-boost")
     rules = Rules(delta=delta)
     begin = perf_counter()
     with progress_line("loading") as line:
-        from psips.environments import environment_of
-        from psips.seeds import draw_key, generator
+        from psips.input.seeds import draw_key, generator
         from psips.session import Session
         from psips.simulation import play
+        from psips.simulation.environments import environment_of
 
         environment = environment_of(made)
 
@@ -60,8 +60,8 @@ def demo(
 def _show(made: Instance, session: Session, run: Run, plain: Run) -> None:
     from rich.table import Table
 
-    from psips.promises import short_promise
-    from psips.status import arms_table  # the whole status would have more to compile
+    from psips.rules.promises import short_promise
+    from psips.session.status import arms_table  # the whole status would have more to compile
 
     problem = made.problem
     console = output()
@@ -86,7 +86,7 @@ def _show(made: Instance, session: Session, run: Run, plain: Run) -> None:
     console.print(table)
     console.print()
     if run.stopped:
-        right = "" if set(run.candidate_set) == set(made.pareto_set) else " (which is wrong)"
+        right = "" if made.is_right(run.candidate_set) else " (which is wrong)"
         console.print(
             f"psips stopped after [bold]{number(run.results)}[/bold] samples, with "
             f"{short_promise(session.rules)}{right}."

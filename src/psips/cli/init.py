@@ -11,12 +11,12 @@ import typer
 from psips.cli.screen import progress_line
 from psips.cli.table_options import ArmColumn, Sheet
 from psips.cli.writing import check_target, write_whole
-from psips.escaping import one_line
-from psips.escaping import plain as harmless
+from psips.input.escaping import one_line
+from psips.input.escaping import plain as harmless
 
 if TYPE_CHECKING:
-    from psips.drafting import Draft
-    from psips.tabular import Grid
+    from psips.input.tabular import Grid
+    from psips.study.drafting import Draft
 
 SKIP = "skip"
 
@@ -44,7 +44,7 @@ def init(
     """Write a design file from past results: arms, objectives, directions, noise."""
     check_target(out, force)
     with progress_line("reading"):
-        from psips.drafting import as_toml, draft_design, read_directions, read_table
+        from psips.study.drafting import as_toml, draft_design, read_directions, read_table
 
         grid = read_table(results, sheet, arm_column)
     chosen = read_directions(objective) if objective else None
@@ -58,7 +58,7 @@ def init(
 
 def _ask(grid: Grid, chosen: dict[str, str | None] | None) -> dict[str, str | None]:
     """Ask for the direction of each objective that has none yet."""
-    from psips.drafting import find_objectives, guess_direction
+    from psips.study.drafting import find_objectives, guess_direction
 
     if chosen is None:
         chosen = dict.fromkeys(find_objectives(grid)[0])

@@ -56,7 +56,7 @@ def read_instance(context: typer.Context, first: str) -> Asked:
     """
     from psips.cli.screen import check_sizes
     from psips.errors import InputError, quote, unknown
-    from psips.instances import BUILDERS, instances
+    from psips.problem.instances import BUILDERS, instances
 
     names, options = _split([first, *context.args])
     if len(names) != 1:
@@ -108,7 +108,7 @@ def _flags_of(context: typer.Context) -> list[str]:
 def _value(option: str, text: str, default: Any) -> Any:
     """Read a value of the kind that the parameter has by default."""
     from psips.errors import InputError, quote
-    from psips.quantities import parse_number
+    from psips.input.quantities import parse_number
 
     if isinstance(default, str):
         return text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from psips.escaping import one_line
+from psips.input.escaping import one_line
 
 if TYPE_CHECKING:
     from psips.store import Store
@@ -14,7 +14,7 @@ DAMAGED = "damaged"
 
 def overview(store: Store) -> list[dict[str, Any]]:
     """Return name, state, results, progress and candidate set of each study of a store."""
-    from psips.status import progress_of
+    from psips.session.status import progress_of
     from psips.study import Study
 
     rows = []
@@ -46,7 +46,7 @@ def as_table(rows: list[dict[str, Any]]) -> str:
     """Return the rows as lines with a heading."""
     if not rows:
         return "there are no studies in this store"
-    from psips.status_text import cut
+    from psips.session.status_text import cut
 
     lines = [["study", "state", "results", "progress"]]
     for row in rows:

@@ -12,7 +12,7 @@ import typer
 from psips.cli.screen import number, output, progress_bar, progress_line
 
 if TYPE_CHECKING:
-    from psips.planning import Plan
+    from psips.simulation.planning import Plan
 
 SHOWN = 20  # arms listed before the least sampled are left out
 
@@ -41,7 +41,7 @@ def plan(
 ) -> None:
     """Say how many samples to expect, of which arms, and which near-ties cost most."""
     from psips.errors import InputError, quote, unknown
-    from psips.problem_file import read_problem_file
+    from psips.problem.problem_file import read_problem_file
 
     design = read_problem_file(file)
     if plot is not None:
@@ -56,7 +56,7 @@ def plan(
         if not 0 < one < 1:
             raise InputError(f"--delta must lie strictly between 0 and 1, got {one:g}")
     with progress_line("loading"):
-        from psips import planning
+        from psips.simulation import planning
         from psips.simulation.cluster import on_dask
 
         chosen = planning.rules_of(design)

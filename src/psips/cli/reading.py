@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from psips.cli.screen import progress_line
-from psips.escaping import one_line
+from psips.input.escaping import one_line
 
 if TYPE_CHECKING:
     from psips.store import Event

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
-from psips.escaping import as_json as written
-from psips.escaping import plain as harmless
+from psips.input.escaping import as_json as written
+from psips.input.escaping import plain as harmless
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,8 +25,8 @@ def examples(*commands: str) -> str:
 
 def check_sizes(k: int | None, d: int | None) -> None:
     """Refuse random instances that no memory holds."""
-    from psips.checks import MOST, MOST_OBJECTIVES
     from psips.errors import InputError, quote
+    from psips.input.checks import MOST, MOST_OBJECTIVES
 
     for option, given, most in (("--k", k, MOST), ("--d", d, MOST_OBJECTIVES)):
         if given is not None and given > most:

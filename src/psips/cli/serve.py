@@ -88,7 +88,7 @@ def list_tokens(store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
     """List the tokens: name, role, state, and when they expire."""
     from datetime import UTC, datetime
 
-    from psips.escaping import one_line
+    from psips.input.escaping import one_line
     from psips.store import open_store
     from psips.store.tokens import Tokens
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from psips.cli.instance_options import read_instance
 from psips.cli.screen import number, output, progress_bar, progress_line
+from psips.rules import CALIBRATION, DRAWS, SAMPLING, STOPPING, TRACKING, Rules
 
 if TYPE_CHECKING:
     from psips.simulation import Run, Summary
@@ -18,6 +20,12 @@ SHOWN = 30  # arms listed before the least pulled are left out
 Text = str | None
 Number = float | None
 Count = int | None
+
+
+def _names(table: Mapping[str, object]) -> str:
+    """Return the names of a table of rules as one reads them."""
+    *others, last = table
+    return f"{', '.join(others)} or {last}"
 
 
 def simulate(
@@ -32,27 +40,22 @@ def simulate(
     seed: Annotated[Count, typer.Option(help="Of the random numbers.  [default: 0]")] = None,
     sampling: Annotated[
         Text,
-        typer.Option(
-            help="directed (default), projected, posterior, uniform, round-robin or oracle; or "
-            "a rival: ape, elimination, track-and-stop or top-two."
-        ),
+        typer.Option(help=f"{_names(SAMPLING)}.  [default: {Rules.sampling}]"),
     ] = None,
     stopping: Annotated[
         Text,
-        typer.Option(
-            help="glr, posterior, certified, predicted, bayes, ape, elimination or never.  "
-            "[default: the sampling rule's own]"
-        ),
+        typer.Option(help=f"{_names(STOPPING)}.  [default: the sampling rule's own]"),
     ] = None,
     calibration: Annotated[
         Text,
-        typer.Option(
-            help="measured (default, of glr), heuristic (default of posterior), sharp (of "
-            "posterior) or proven."
-        ),
+        typer.Option(help=f"{_names(CALIBRATION)}.  [default: the stopping rule's own]"),
     ] = None,
-    draws: Annotated[Text, typer.Option(help="first-hit (default) or literal.")] = None,
-    tracking: Annotated[Text, typer.Option(help="c-tracking (default) or mixture.")] = None,
+    draws: Annotated[
+        Text, typer.Option(help=f"{_names(DRAWS)}.  [default: {Rules.draws}]")
+    ] = None,
+    tracking: Annotated[
+        Text, typer.Option(help=f"{_names(TRACKING)}.  [default: {Rules.tracking}]")
+    ] = None,
     eta: Annotated[
         Text, typer.Option(help="Inflation of the learner's draws: a number or 'estimate'.")
     ] = None,
@@ -102,9 +105,9 @@ def _run(
     dask: str | None,
 ) -> Summary:
     from psips.errors import InputError
-    from psips.instances import BUILDERS, load
-    from psips.problem_file import read_problem_file
-    from psips.rules import Rules
+    from psips.problem.instances import BUILDERS
+    from psips.problem.loading import load
+    from psips.problem.problem_file import read_problem_file
 
     if max_samples < 1:
         raise InputError(f"--max-samples must be at least 1, got {max_samples}")
@@ -125,7 +128,7 @@ def _run(
 
         def progress(run: Run) -> None:
             nonlocal errors
-            errors += run.stopped and set(run.candidate_set) != set(made.pareto_set)
+            errors += run.stopped and not made.is_right(run.candidate_set)
             line(f"simulating, {errors} errors")
 
         return simulate_many(
@@ -160,7 +163,7 @@ def _show(summary: Summary) -> None:
     params = ", ".join(f"{name}={value}" for name, value in settings["params"].items())
     console = output()
     console.print(f"[bold]{settings['instance']}[/bold] {params}".strip())
-    calibrated = rules["stopping"] in ("posterior", "glr")  # the others have no calibration
+    calibrated = Rules(**rules).calibrated
     named = [name for name in rules if name != "calibration" or calibrated]
     chosen = ", ".join(f"{name} {rules[name]}" for name in named)
     console.print(chosen, style="dim", soft_wrap=True)

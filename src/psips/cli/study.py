@@ -45,9 +45,9 @@ from psips.cli.study_text import (
 )
 from psips.cli.table_options import ArmColumn, Sheet, SkipIncomplete
 from psips.cli.writing import check_target, write_whole
-from psips.escaping import as_json as written
-from psips.escaping import one_line
-from psips.escaping import plain as harmless
+from psips.input.escaping import as_json as written
+from psips.input.escaping import one_line
+from psips.input.escaping import plain as harmless
 
 if TYPE_CHECKING:
     from psips.study import Receipt, Ticket
@@ -213,11 +213,11 @@ def tell(
                 )
             else:
                 values = values_of(opened, value)
-                receipt = opened.tell(values, ticket=ticket, arm=arm, strict=strict, key=key)
+                receipt = opened.tell(arm, values, ticket=ticket, strict=strict, key=key)
         plain = {
-            "recorded": len(receipt.results),
+            "recorded": len(receipt.numbers),
             "known": receipt.known,
-            "results": list(receipt.results),
+            "results": list(receipt.numbers),
             "stopped": receipt.stopped,
             "warnings": list(receipt.warnings),
             **({"held": list(receipt.held)} if receipt.held else {}),

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from psips.escaping import one_line
+from psips.input.escaping import one_line
 
 if TYPE_CHECKING:
-    from psips.status import Status
+    from psips.session.status import Status
     from psips.study import Receipt, Result, Study
 
 TICKETS = 10  # open tickets that are listed
@@ -22,7 +22,7 @@ RELEASE = (
 def values_of(opened: Study, given: list[str] | None) -> dict[str, float]:
     """Read ``objective=number`` as often as it was given."""
     from psips.errors import InputError, quote
-    from psips.quantities import parse_number
+    from psips.input.quantities import parse_number
 
     values: dict[str, float] = {}
     for text in given or []:
@@ -40,7 +40,7 @@ def values_of(opened: Study, given: list[str] | None) -> dict[str, float]:
 
 def status_lines(opened: Study, known: Status, found: str) -> str:
     """Say what is known of a study, which tickets are open, and what waits."""
-    from psips.status_text import cut
+    from psips.session.status_text import cut
 
     waiting, state = opened.open_tickets(), opened.state
     shown = [
@@ -63,16 +63,16 @@ def status_lines(opened: Study, known: Status, found: str) -> str:
 
 def verdict_of(opened: Study) -> str:
     """Say what a stopped study found."""
-    from psips.lack_of_fit import fit_of
+    from psips.diagnostics.lack_of_fit import fit_of
 
-    fit = fit_of(opened.problem, opened.state.session.engine)
+    fit = fit_of(opened.problem, opened.state.session.engine.belief)
     caveat = "" if fit is None else fit.caveat
     return f"stopped; Pareto set: {', '.join(opened.candidate_set)}{caveat}"
 
 
 def recorded(receipt: Receipt) -> str:
     """Say which results were recorded."""
-    new = receipt.results
+    new = receipt.numbers
     known = f", known already {receipt.known}" if receipt.known else ""
     if not new:
         return f"recorded nothing{known}"
@@ -83,7 +83,7 @@ def recorded(receipt: Receipt) -> str:
 
 def held(results: Iterable[Result]) -> str:
     """Say which results do not count yet, and what releases them, in lines that fit."""
-    from psips.status_text import WIDTH, cut
+    from psips.session.status_text import WIDTH, cut
 
     lines: list[str] = []
     for result in results:
@@ -115,11 +115,11 @@ def skipped(receipt: Receipt) -> str:
 
 def progress_of(opened: Study) -> str:
     """Say whether the study has stopped, and if not how far it is."""
-    from psips.status import progress_of as share_of
+    from psips.session.status import progress_of as share_of
 
     if opened.stopped:
         return verdict_of(opened)
-    session, told = opened.state.session, len(opened.results)
+    session, told = opened.state.session, len(opened.told)
     counted = f"{told:,} result{'' if told == 1 else 's'} in all"
     if session.results < told:
         counted = f"{session.results:,} of {told:,} results count"

@@ -22,10 +22,10 @@ from psips.diagnostics.deviations import (
     wrong_covariance,
 )
 from psips.diagnostics.findings import Diagnosis, Finding, Scatter, some
+from psips.diagnostics.lack_of_fit import Fit, fit_of_sums
 from psips.diagnostics.residuals import Residuals, residuals_of
 from psips.errors import quote
 from psips.kernels.model import Floats, Ints
-from psips.lack_of_fit import Fit, fit_of_sums
 from psips.problem import Problem
 
 LEVEL = 0.01  # of all tests together, for a table that is looked at once

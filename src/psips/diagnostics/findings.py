@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from textwrap import wrap
 from typing import Any, NamedTuple
 
-from psips.lack_of_fit import Fit
+from psips.diagnostics.lack_of_fit import Fit
 
 WIDTH = 80
 NAMED = 5  # places named in a sentence
@@ -68,7 +68,7 @@ class Diagnosis:
         How many were looked at.
     level : float
         Chance that anything is found in results that are as assumed, looked at once; the
-        test of a linear model has a level of its own, see `psips.lack_of_fit`.
+        test of a linear model has a level of its own, see `psips.diagnostics.lack_of_fit`.
     findings : tuple of Finding
     untested : tuple of str
         What could not be tested, and why.

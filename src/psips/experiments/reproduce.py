@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from psips import __version__
 from psips.errors import InputError, quote, unknown
 from psips.experiments import stopping_times, trajectories
 from psips.experiments.figure import LABELS, Claim, Figure, Row, table
 from psips.simulation.campaign import Campaign
 from psips.simulation.cells import Cell, perform
+from psips.version import __version__
 
 if TYPE_CHECKING:
     import pandas as pd

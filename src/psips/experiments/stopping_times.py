@@ -70,8 +70,8 @@ def rows_of(panels: Sequence[Panel], contenders: Sequence[Contender]) -> Callabl
 
 def bound(panel: Panel) -> float:
     """Return the lower bound T* kl(delta, 1 - delta) of a panel's instance."""
-    from psips.geometry import complexity
-    from psips.instances import instance
+    from psips.problem.instances import instance
+    from psips.theory.geometry import complexity
 
     made = instance(panel.instance, **panel.params)
     return complexity(made.problem, made.theta).lower_bound_kl(panel.delta)

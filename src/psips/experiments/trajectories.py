@@ -45,8 +45,8 @@ def marks_to(last: int, number: int = 40, first: int = 20) -> tuple[int, ...]:
 @cache
 def t_star(name: str) -> float:
     """Return T* of a built-in instance."""
-    from psips.geometry import complexity
-    from psips.instances import instance
+    from psips.problem.instances import instance
+    from psips.theory.geometry import complexity
 
     made = instance(name)
     return complexity(made.problem, made.theta).t_star

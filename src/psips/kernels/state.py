@@ -6,6 +6,10 @@ import numpy as np
 
 from psips.kernels.accounts import Account
 from psips.kernels.belief import Belief
+from psips.kernels.codes import DIRECTED as DIRECTED
+from psips.kernels.codes import NOBODY as NOBODY
+from psips.kernels.codes import POSTERIOR as POSTERIOR
+from psips.kernels.codes import TRACK as TRACK
 from psips.kernels.cover import Cover
 from psips.kernels.draws import Draw
 from psips.kernels.front import Front
@@ -14,10 +18,6 @@ from psips.kernels.records import Record, record
 from psips.kernels.rival import Rival
 from psips.kernels.thresholds import Calibration
 
-# Who learns from draws in Alt(S_hat), if anybody.
-NOBODY, POSTERIOR, PROJECTED, DIRECTED = range(4)
-# How the weights become arms.
-TRACK, MIXTURE = range(2)
 # Places in Learner.tally.
 ASKED, FRESH = range(2)
 # Places in Run.steps.

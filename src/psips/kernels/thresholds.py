@@ -9,16 +9,13 @@ import math
 
 import numpy as np
 
+from psips.kernels.codes import MEASURED as MEASURED
+from psips.kernels.codes import PROVEN as PROVEN
+from psips.kernels.codes import SHARP
 from psips.kernels.grids import floats
 from psips.kernels.jit import part
 from psips.kernels.model import Floats, Ints, Mask, Model
 from psips.kernels.records import Record, record
-
-# Calibrations.
-HEURISTIC = 0
-PROVEN = 1
-SHARP = 2
-MEASURED = 3
 
 S = 2.0  # the exponent s > 1 of the peeling, zeta(2) = pi^2 / 6
 LOG_ZETA = math.log(math.pi**2 / 6.0)

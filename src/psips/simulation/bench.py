@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from psips.engine import Engine
-from psips.environments import Environment, GaussianEnvironment, environment_of
-from psips.geometry import best_response
-from psips.instances import Instance, instance
+from psips.input.seeds import draw_key
 from psips.problem import Problem
+from psips.problem.instances import Instance, instance
 from psips.rules import Rules
-from psips.seeds import draw_key
+from psips.session.engine import Engine
+from psips.simulation.environments import Environment, GaussianEnvironment, environment_of
+from psips.theory.geometry import best_response
 
 PAUSES = 24  # rounds of a run at which the literal loop is timed
 RUNS = 3  # runs with first-hit draws that are timed as a whole

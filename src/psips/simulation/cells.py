@@ -13,16 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from psips import __version__
-from psips.environments import environment_of
-from psips.geometry import complexity
-from psips.instances import Instance, load
+from psips.input.seeds import draw_key, generator
 from psips.kernels.model import Floats
 from psips.kernels.outcome import LOG_BUDGET, LOG_HIT, LOG_LEARNED, STOPPED
-from psips.rules import Rules
-from psips.seeds import draw_key, generator
+from psips.problem.instances import Instance
+from psips.problem.loading import load
+from psips.rules import SAMPLING, Rules
 from psips.session import Session
+from psips.simulation.environments import environment_of
 from psips.simulation.runs import simulate
+from psips.theory.geometry import complexity
+from psips.version import __version__
 
 POINTS = 1024  # posterior points behind an estimate of P(Alt)
 
@@ -100,7 +101,7 @@ def perform(cell: Cell, seed: int) -> dict[str, Any]:
     """
     made = _made(cell.instance, json.dumps(dict(cell.params)))
     rules = Rules(**cell.rules)
-    target = optimal_weights(made) if rules.sampling == "oracle" else None
+    target = optimal_weights(made) if SAMPLING[rules.sampling].knows else None
     child = seed_of(seed, cell.run)
     if cell.marks:
         return _observed(cell, made, rules, target, child)
@@ -115,7 +116,7 @@ def perform(cell: Cell, seed: int) -> dict[str, Any]:
     return {
         "samples": run.results,
         "stopped": run.stopped,
-        "correct": set(run.candidate_set) == set(made.pareto_set),
+        "correct": made.is_right(run.candidate_set),
         "optimal": len(made.pareto_set),
         "points": run.proposals + run.literal_draws,
         "seconds": run.seconds,
@@ -129,7 +130,7 @@ def _observed(
     rng = generator(child)
     session = Session(made.problem, rules=rules, rng=rng, target=target)
     engine, source, noise = session.engine, environment_of(made).source, draw_key(rng)
-    truth, first_stop, seconds = set(made.pareto_set), None, 0.0
+    first_stop, seconds = None, 0.0
     trace, clock = [], []
     for mark in cell.marks:
         while session.results < mark:
@@ -143,7 +144,7 @@ def _observed(
         trace.append(
             {
                 "t": mark,
-                "correct": set(session.candidate_set) == truth,
+                "correct": made.is_right(session.candidate_set),
                 "log_m": float(seen[LOG_LEARNED]),
                 "log_m_stop": float(min(seen[LOG_HIT], seen[LOG_BUDGET])),
                 "log_budget": float(seen[LOG_BUDGET]),
@@ -155,7 +156,7 @@ def _observed(
         "samples": first_stop,
         "stopped": first_stop is not None,
         "correct": trace[-1]["correct"],
-        "optimal": len(truth),
+        "optimal": len(made.pareto_set),
         "points": int(engine.proposals.sum()),
         "seconds": seconds,
         "trace": trace,

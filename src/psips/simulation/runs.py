@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from psips.environments import Environment
 from psips.errors import InputError, quote
+from psips.input.seeds import Key, Seed, draw_key, generator
 from psips.problem import Problem
 from psips.rules import Rules
-from psips.seeds import Key, Seed, draw_key, generator
 from psips.session import Session
+from psips.simulation.environments import Environment
 
 # Compiled code cannot be interrupted, so a run is cut into slices that take about this many
 # seconds; they do not change it.
@@ -103,7 +103,7 @@ def simulate(
 
     Examples
     --------
-    >>> from psips.environments import GaussianEnvironment
+    >>> from psips.simulation.environments import GaussianEnvironment
     >>> problem = Problem(objectives=["yield"], covariance=[1], arms=["A", "B"])
     >>> run = simulate(problem, GaussianEnvironment(problem, [[0.0], [1.0]]), rng=1)
     >>> run.stopped, run.pareto_set
@@ -114,7 +114,7 @@ def simulate(
     run = play(session, environment, draw_key(rng), max_results=max_results, watch=watch)
     if not verdicts:
         return run
-    from psips.verdicts import verdicts_of
+    from psips.session.verdicts import verdicts_of
 
     found = verdicts_of(problem, session.engine)
     return replace(run, verdicts={one.answer: one.verdict for one in found})

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from psips import __version__
-from psips.environments import Environment, environment_of
 from psips.errors import InputError, quote
-from psips.geometry import complexity
-from psips.instances import Instance
 from psips.problem import Problem
-from psips.rules import Rules
+from psips.problem.instances import Instance
+from psips.rules import SAMPLING, Rules
 from psips.session import read_rules
 from psips.simulation.cluster import spread
+from psips.simulation.environments import Environment, environment_of
 from psips.simulation.runs import Run, simulate
+from psips.theory.geometry import complexity
+from psips.version import __version__
 
 MOST_RUNS = 1_000_000  # of one simulation
 
@@ -31,9 +31,9 @@ class Summary:
     Parameters
     ----------
     each : tuple of Run
-    truth : tuple of str
-        The Pareto set. A run is an error if it stopped with another set; a run that did not
-        stop claims nothing, so it is no error.
+    instance : Instance
+        What was simulated. A run is an error if it stopped with a set that is not right; a
+        run that did not stop claims nothing, so it is no error.
     seconds : float
         Wall time of all runs.
     settings : dict
@@ -41,9 +41,14 @@ class Summary:
     """
 
     each: tuple[Run, ...]
-    truth: tuple[str, ...]
+    instance: Instance
     seconds: float
     settings: dict[str, Any]
+
+    @property
+    def truth(self) -> tuple[str, ...]:
+        """The Pareto set."""
+        return self.instance.pareto_set
 
     @property
     def runs(self) -> int:
@@ -59,7 +64,7 @@ class Summary:
     def errors(self) -> int:
         """Number of runs that stopped with a wrong set."""
         return sum(
-            run.stopped and set(run.candidate_set) != set(self.truth) for run in self.each
+            run.stopped and not self.instance.is_right(run.candidate_set) for run in self.each
         )
 
     @cached_property
@@ -91,7 +96,7 @@ class Summary:
 
         Examples
         --------
-        >>> from psips.instances import instance
+        >>> from psips.problem.instances import instance
         >>> summary = simulate_many(instance("correlated", rho=-0.9), runs=3, seed=1)
         >>> figures = summary.to_dict()
         >>> figures["runs"], figures["stopped"], figures["errors"]
@@ -178,7 +183,7 @@ def simulate_many(
         _check_whole("jobs", jobs, 1)
     chosen = read_rules(rules, choices)
     environment = environment_of(instance)
-    if chosen.sampling == "oracle" and target is None:
+    if SAMPLING[chosen.sampling].knows and target is None:
         weights = complexity(instance.problem, instance.theta).weights
         target = [weights[arm] for arm in instance.problem.arms]
 
@@ -190,7 +195,6 @@ def simulate_many(
         rules=chosen,
         verdicts=verdicts,
     )
-    truth = instance.pareto_set
     one(0, cap=2)  # compiles, or loads what was compiled: not part of the time measured
     begin = perf_counter()
     children = np.random.SeedSequence(seed).spawn(runs)
@@ -205,7 +209,7 @@ def simulate_many(
         "max_samples": max_results,
         "version": __version__,
     }
-    return Summary(tuple(each), truth, seconds, settings)
+    return Summary(tuple(each), instance, seconds, settings)
 
 
 def _simulate_once(

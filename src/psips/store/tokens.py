@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from psips.errors import InputError, quote, unknown
-from psips.names import check_name
+from psips.input.names import check_name
 from psips.store.database import DatabaseStore
 
 ROLES = ("viewer", "recorder", "owner")  # each may do what those before it may

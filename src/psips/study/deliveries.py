@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from psips.errors import InputError, check_keys, quote
-from psips.measurements import ARM
 from psips.problem import Problem
+from psips.problem.measurements import ARM
 from psips.store.events import canonical
 from psips.study.rows import TICKET, Row, Told, read_csv_rows
 

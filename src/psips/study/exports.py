@@ -6,7 +6,7 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any
 
-from psips.escaping import as_cell
+from psips.input.escaping import as_cell
 
 if TYPE_CHECKING:
     from psips.store import Event

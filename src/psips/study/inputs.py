@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from psips.errors import InputError, quote
-from psips.names import check_name
+from psips.input.names import check_name
 from psips.problem import Problem
 
 NAME_LENGTH = 100

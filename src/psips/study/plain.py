@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-    from psips.status import Status
+    from psips.session.status import Status
     from psips.study.ledger import Ticket
     from psips.study.state import State
 

@@ -12,7 +12,7 @@ from uuid import uuid4
 import numpy as np
 
 from psips.problem import Problem
-from psips.problem_file import read_problem_file
+from psips.problem.problem_file import read_problem_file
 from psips.rules import Rules
 from psips.session import Session, read_rules
 from psips.study.conduct import Conduct

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from psips.engine import Engine
 from psips.kernels.cover import ANSWER, CONSTRAINTS, DEPTH, GROUPS
 from psips.kernels.front import LIVE, MEMBERS, RECORDS
 from psips.kernels.model import Ints
 from psips.problem import Problem
+from psips.session.engine import Engine
 from psips.study.ledger import Ledger
 
 

@@ -8,12 +8,12 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 from psips.errors import InputError, listing, nearest, quote, unknown
-from psips.measurements import ARM, means_refused, summary_column
+from psips.input.quantities import as_float, parse_number
+from psips.input.tabular import read_grid
 from psips.problem import Problem
-from psips.quantities import as_float, parse_number
+from psips.problem.measurements import ARM, means_refused, summary_column
 from psips.study.inputs import check_size
 from psips.study.ledger import Ledger
-from psips.tabular import read_grid
 
 TICKET = "ticket"  # the column that names the ticket
 

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
-from psips.measurements import read_changes, read_values
+from psips.errors import InputError, quote
 from psips.problem import Problem
+from psips.problem.measurements import is_frame, read_changes, read_values
 from psips.rules import Rules
 from psips.store import Event, Store, open_store
 from psips.study import changes
@@ -52,9 +53,9 @@ class Study(View):
     >>> first, second = study.ask(2)
     >>> first.id.startswith("tea-"), first.arm
     (True, 'green')
-    >>> study.tell(4.5, ticket=first.id)
-    Receipt(results=(1,), known=0, stopped=False, warnings=(), held=(), ...)
-    >>> study.tell(4.5, ticket=first.id).known
+    >>> study.tell(first, 4.5)
+    Receipt(numbers=(1,), known=0, stopped=False, warnings=(), held=(), ...)
+    >>> study.tell(first, 4.5).known
     1
     """
 
@@ -158,14 +159,14 @@ class Study(View):
 
     def tell(
         self,
-        values: Any,
+        arm: Any = None,
+        values: Any = None,
         *,
         ticket: str | None = None,
-        arm: str | None = None,
         strict: bool = False,
         key: str | None = None,
     ) -> Receipt:
-        """Record one result, by its ticket or, without one, by its arm.
+        """Record one result, by its ticket or, without one, by its arm; or a table of many.
 
         Telling a ticket the same result again records nothing; telling it another is an
         error: see `correct`. A value that is too far from the others to be noise is recorded
@@ -173,14 +174,27 @@ class Study(View):
 
         Parameters
         ----------
+        arm : str, Ticket or DataFrame
+            What was measured, or the ticket that asked for it. A table is `tell_many`'s.
         values : mapping by objective, sequence in their order, or number if there is one
-        ticket, arm : str, optional
-            At least one of them.
+            Left out with a DataFrame.
+        ticket : str, optional
+            The name of a ticket; the arm can then be left out.
         strict : bool
             Whether to refuse a value that would be warned of.
         key : str, optional
             Of the event: told again with the same key, it counts once.
         """
+        if is_frame(arm):
+            if values is not None or ticket is not None:
+                raise InputError("a table of results has its values in it: give nothing else")
+            return self.tell_many(arm, strict=strict, key=key)
+        if isinstance(arm, Ticket):
+            arm, ticket = arm.arm, arm.id if ticket is None else ticket
+        if values is None:
+            raise InputError(
+                f"tell needs an arm and its values, or a DataFrame; got {quote(arm)}"
+            )
         row = dict(zip(self.problem.objectives, self._read(values), strict=True))
         rows = [Row("", {**row, "ticket": ticket, "arm": arm})]
         return self._tell(Telling(self.name, rows, strict), key)

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from psips.errors import InputError
-from psips.measurements import is_frame, means_refused, summary_column
 from psips.problem import Problem
+from psips.problem.measurements import is_frame, means_refused, summary_column
 from psips.store import Event
 from psips.study.deliveries import Delivery, check_repetition
 from psips.study.journal import Entry
@@ -17,7 +17,7 @@ from psips.study.state import TOLD, Recorded, State
 
 
 class Receipt(NamedTuple):
-    """What became of results: the new ones, how many were known, and whether it stopped.
+    """What became of results: numbers of the new ones, how many were known, whether it stopped.
 
     ``warnings`` has a sentence for each value that is too far from the others to be noise,
     ``held`` are the results that wait for confirmation now because of these: new ones, and
@@ -27,7 +27,7 @@ class Receipt(NamedTuple):
     of a file that were left out.
     """
 
-    results: tuple[int, ...]
+    numbers: tuple[int, ...]
     known: int
     stopped: bool
     warnings: tuple[str, ...] = ()

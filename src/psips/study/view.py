@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psips.diagnostics import LOOKS, Diagnosis, diagnose
-from psips.lack_of_fit import fit_of
+from psips.diagnostics.lack_of_fit import fit_of
+from psips.notebook import card, names, table
 from psips.problem import Problem
-from psips.status import Status
+from psips.rules import Rules
+from psips.rules.promises import short_promise
+from psips.session.status import Status
 from psips.store import EVERY, DamagedError, Event, broken_links
 from psips.study.inputs import stamp
 from psips.study.journal import Journal
@@ -41,6 +44,11 @@ class View:
         return self._journal.known.problem
 
     @property
+    def rules(self) -> Rules:
+        """The rules it was registered with."""
+        return self._journal.known.rules
+
+    @property
     def stopped(self) -> bool:
         """Whether the stopping rule holds; it depends on what was told, not on tickets."""
         return self.state.session.stopped
@@ -66,8 +74,13 @@ class View:
         return tuple(self.state.ledger.tickets)
 
     @property
-    def results(self) -> tuple[Result, ...]:
-        """All results told, the withdrawn ones included."""
+    def results(self) -> int:
+        """How many results count: those told, without the withdrawn and the held ones."""
+        return self.state.session.results
+
+    @property
+    def told(self) -> tuple[Result, ...]:
+        """All results told, in their order, the withdrawn and the held ones included."""
         return tuple(self.state.ledger.results)
 
     @property
@@ -92,14 +105,14 @@ class View:
         arms = np.array([problem.arm_index(r.arm) for r in results], dtype=np.int64)
         values = np.array([r.values for r in results], dtype=float).reshape(-1, problem.d)
         places = [f"result {result.number}" for result in results]
-        fit = fit_of(problem, state.session.engine)
+        fit = fit_of(problem, state.session.engine.belief)
         return diagnose(problem, arms, values, places, LOOKS, fit)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the results as a DataFrame, the withdrawn and the held ones included."""
         from psips.study.frames import results_frame
 
-        return results_frame(self.problem.objectives, self.results)
+        return results_frame(self.problem.objectives, self.told)
 
     @property
     def log(self) -> pd.DataFrame:
@@ -133,6 +146,23 @@ class View:
             )
         self._journal.adopt(state)
         return found
+
+    def _repr_html_(self) -> str:
+        state = self.state
+        session, closed = state.session, ", closed" if state.closed else ""
+        told, held = len(state.ledger.results), len(state.ledger.held)
+        rows = list(session.pulls.items())
+        return card(
+            f"Study {self.name}",
+            {
+                "state": ("stopped" if session.stopped else "open") + closed,
+                "results": f"{session.results:,} of {told:,} told, {held:,} held back",
+                "tickets open": f"{len(self.open_tickets()):,}",
+                "Pareto set" if session.stopped else "candidates": names(session.candidate_set),
+                "at the stop": short_promise(self.rules),
+            },
+            table(["arm", "results"], rows),
+        )
 
     def __repr__(self) -> str:
         return f"Study({self.name!r})"

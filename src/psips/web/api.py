@@ -8,10 +8,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt
 
-from psips.addresses import name_of, slug
 from psips.store import DamagedError, StoreError
 from psips.study import Receipt, Study
 from psips.study.ledger import Ticket
+from psips.web.addresses import name_of, slug
 from psips.web.desks import Desk, Desks
 from psips.web.people import OWNER, RECORDER, Person, Porter, require
 from psips.web.problems import NOT_FOUND, STOPPED, RefusedError
@@ -236,9 +236,9 @@ def tell(at: At, who: Caller, order: Tell) -> dict[str, Any]:
     require(who, RECORDER)
     with at.study(who.name) as opened:
         receipt = opened.tell(
+            order.arm,
             order.values,
             ticket=order.ticket,
-            arm=order.arm,
             strict=order.strict,
             key=order.key,
         )
@@ -308,9 +308,9 @@ def close(at: At, who: Caller, order: Close) -> dict[str, Any]:
 def receipt_data(receipt: Receipt) -> dict[str, Any]:
     """Return what became of results as plain data."""
     return {
-        "recorded": len(receipt.results),
+        "recorded": len(receipt.numbers),
         "known": receipt.known,
-        "results": list(receipt.results),
+        "results": list(receipt.numbers),
         "stopped": receipt.stopped,
         "warnings": list(receipt.warnings),
         "held": list(receipt.held),

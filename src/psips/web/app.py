@@ -16,10 +16,10 @@ from fastapi.responses import JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
-from psips import __version__
 from psips.errors import InputError
 from psips.store.database import DatabaseStore
 from psips.store.tokens import Tokens
+from psips.version import __version__
 from psips.web import api, forms, pages, uploads
 from psips.web.desks import Desks
 from psips.web.guard import Guard

@@ -1,6 +1,6 @@
 """Figures as SVG: the front, with points that can be reached by keyboard, and lines over time.
 
-Colours and shapes are those of `psips.fronts`. The front stands in its page, so it is styled
+Colours and shapes are those of `psips.plots.planes`. The front stands in its page and is styled
 there; the lines are pictures of their own, so they carry their style.
 """
 
@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from psips.fronts import BLUE, GREY, LINES, RADIUS_95, VERMILION, pair_front
 from psips.kernels.model import Floats
+from psips.plots.planes import BLUE, GREY, LINES, RADIUS_95, VERMILION, pair_front
 from psips.web.looks import Answer, Course, Look, covariance_of
 
 WIDTH, HEIGHT = 640, 440
@@ -280,7 +280,7 @@ def evidence_picture(course: Course) -> str:
     if not len(found.results):
         return _picture([], "results in all", "nothing to compare yet")
     steps = found.results.tolist()
-    log = found.rule not in ("glr", "predicted", "certified")
+    log = found.curve.below
     raw = (found.value, found.threshold)
     value, threshold = (np.log10(np.maximum(v, 1e-300)) if log else v for v in raw)
     name = "log10 of the probability of another set" if log else "evidence"
@@ -288,8 +288,8 @@ def evidence_picture(course: Course) -> str:
         Line("stops here", VERMILION, list(zip(steps, threshold.tolist(), strict=True)), True),
         Line(name, BLUE, list(zip(steps, value.tolist(), strict=True))),
     ]
-    unit = {"certified": "answers proven"}.get(found.rule, "log-likelihood ratio")
-    return _picture(lines, "results in all", "log10 probability" if log else unit)
+    unit = "log10 probability" if log else found.curve.unit
+    return _picture(lines, "results in all", unit)
 
 
 def _picture(lines: Sequence[Line], below: str, beside: str) -> str:

@@ -13,7 +13,7 @@ from fastapi.responses import RedirectResponse, Response
 from starlette.datastructures import UploadFile
 
 from psips.errors import InputError, quote
-from psips.quantities import parse_number
+from psips.input.quantities import parse_number
 from psips.study import Study
 from psips.study.people import read_key
 from psips.study.rows import Row

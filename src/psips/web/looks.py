@@ -7,18 +7,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from psips.fronts import MARKS, marks_of
-from psips.history import Evidence, History, evidence_over_time, history_of, pulls_over_time
 from psips.kernels.model import Floats, Ints
+from psips.plots.history import (
+    Evidence,
+    History,
+    evidence_over_time,
+    history_of,
+    pulls_over_time,
+)
+from psips.plots.planes import MARKS, marks_of
 from psips.problem import Problem
-from psips.promises import evidence_caption, promise, short_promise
-from psips.status import Status
+from psips.rules.promises import evidence_caption, promise, short_promise
+from psips.session.status import Status
+from psips.session.verdicts import Verdict, verdicts_of
 from psips.store import Store
 from psips.study import Result, Study, Ticket
 from psips.study.plain import status_data
 from psips.study.spread import Spread, spreads
 from psips.study.state import State
-from psips.verdicts import Verdict, verdicts_of
 from psips.web.words import Entry, entry
 
 NEVER = "9999"  # later than any time
@@ -35,7 +41,7 @@ class Answer(NamedTuple):
     pulls: int | None  # results, if it is an arm as well
     means: tuple[float, ...]
     errors: tuple[float, ...]
-    mark: int  # which of `psips.fronts.MARKS`
+    mark: int  # which of `psips.plots.planes.MARKS`
     candidate: bool
     verdict: str
     reason: str

@@ -13,13 +13,13 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from psips import __version__
-from psips.addresses import slug
 from psips.errors import InputError, unknown
-from psips.escaping import as_json
+from psips.input.escaping import as_json
 from psips.study import Study
 from psips.study.exports import as_csv, as_data
+from psips.version import __version__
 from psips.web import charts, words
+from psips.web.addresses import slug
 from psips.web.api import find_desk, overview
 from psips.web.desks import Desk, Desks
 from psips.web.looks import Look

@@ -1,0 +1,300 @@
+"""What the calibration measures on: families of instances in groups, one cell of a table each.
+
+Most cells are built-in instances with their parameters, and named so that they can be made
+again: ``worse d=6 gap=0.3`` is ``psips simulate worse --d 6 --gap 0.3``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from psips.calibration.found import Found, read_found
+from psips.calibration.ordinary import INSTANCES, NAMES, ordinary
+from psips.problem.instances import Instance, instance
+
+CAP = 3_000_000  # samples of a run; one that reaches it claims nothing
+LONG = 10 * CAP  # where a tie takes that many
+SHORT = 20_000  # where nobody can be expected to stop: what is counted is who does
+
+GROUPS = {
+    "ordinary": "Drawn without malice; ties are few and no closer than they happen to be.",
+    "deciding": "Each broke a rule that the ordinary families call sound.",
+    "near-ties": "Two arms that differ by gap in one objective, and by lead in the others.",
+    "worse": "Arm 2 is worse than arm 1 by gap in every objective.",
+    "worse but one": "Arm 2 is worse than arm 1 by gap in all objectives but one.",
+    "correlation": "Correlations near the edge of what is possible, of both signs.",
+    "fronts": "All arms on a front, neighbours gap apart.",
+    "just below": "Among other arms, one just below another, in all objectives or in one.",
+    "linear": "Linear in several units, nearly collinear, transductive.",
+    "found": "Found by `psips calibrate --adversarial`; added, never removed.",
+}
+
+
+@dataclass(frozen=True)
+class Family:
+    """One cell: instances of one kind, measured together.
+
+    Parameters
+    ----------
+    group : str
+        Of `GROUPS`: which table it stands in.
+    builder : str
+        A built-in instance; the family's name, if it is one of the ordinary ones.
+    params : mapping
+        Of the builder.
+    drawn : bool
+        Whether to take several instances, with seeds from 0, rather than one.
+    share : float
+        Of the runs, where one takes long.
+    cap : int
+        Samples of a run at most.
+    """
+
+    group: str
+    builder: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    drawn: bool = False
+    share: float = 1.0
+    cap: int = CAP
+
+    @property
+    def name(self) -> str:
+        """What tables and files call it.
+
+        Examples
+        --------
+        >>> Family("worse", "worse", {"d": 6, "gap": 0.3}).name
+        'worse d=6 gap=0.3'
+        """
+        return " ".join([self.builder, *(f"{key}={self.params[key]}" for key in self.params)])
+
+    def instances(self) -> list[Instance]:
+        """Return its instances, the same at every call."""
+        if self.group == "ordinary":
+            return ordinary()[self.builder]
+        if not self.drawn:
+            return [instance(self.builder, **self.params)]
+        return [instance(self.builder, **self.params, seed=s) for s in range(INSTANCES)]
+
+    def runs(self, asked: int) -> int:
+        """Return how many runs it gets."""
+        return max(1, math.ceil(self.share * asked))
+
+    def limit(self, asked: int | None) -> int:
+        """Return the cap of its runs: its own, or a lower one if that is asked for."""
+        return self.cap if asked is None else min(asked, self.cap)
+
+
+def _ordinary() -> list[Family]:
+    return [Family("ordinary", name) for name in NAMES]
+
+
+def _deciding() -> list[Family]:
+    """Return the cells by which rules were found wanting."""
+    return [
+        *(Family("deciding", "near-tie", {"gap": gap}) for gap in (0.1, 0.03, 0.01)),
+        Family("deciding", "near-tie", {"gap": 0.05, "d": 2, "lead": 2.0}),
+        *(Family("deciding", "worse", {"d": d, "gap": 0.3}) for d in (4, 6, 8)),
+        Family("deciding", "variant", {"d": 6, "K": 5}, drawn=True),
+        Family("deciding", "worse", {"d": 3, "gap": 0.3, "rho": -0.45}),
+        Family("deciding", "worse", {"d": 2, "gap": 0.3, "rho": -0.95}),
+        Family("deciding", "linear-pair"),
+        Family("deciding", "linear-slope"),
+        Family("deciding", "linear", {"norm": 30.0}, drawn=True),
+        Family("deciding", "correlated-alternative", cap=SHORT),
+    ]
+
+
+def _near_ties() -> list[Family]:
+    return [
+        *(Family("near-ties", "near-tie", {"gap": gap}) for gap in (1.0, 0.3)),
+        Family("near-ties", "near-tie", {"gap": 0.003}, share=0.05, cap=LONG),
+        *(
+            Family("near-ties", "near-tie", {"gap": gap, "d": d, "lead": lead})
+            for d, lead in ((2, 2.0), (2, -2.0), (4, 2.0))
+            for gap in (1.0, 0.3, 0.1)
+        ),
+        *(
+            Family("near-ties", "near-tie", {"gap": gap, "d": d, "lead": lead}, share=share)
+            for d, lead in ((2, 2.0), (2, -2.0), (4, 2.0))
+            for gap, share in ((0.03, 0.5), (0.01, 0.1))
+        ),
+    ]
+
+
+def _worse() -> list[Family]:
+    grid = [(d, K) for d in (1, 2, 3, 4, 6, 8) for K in (2, 3, 10)]
+    known = [(1, 2), (4, 2), (6, 2), (8, 2)]  # a near-tie, and deciding cells
+    return [
+        *(
+            Family("worse", "worse", {"d": d, "gap": 0.3, **_more(K)}, drawn=K > 2)
+            for d, K in grid
+            if (d, K) not in known
+        ),
+        *(Family("worse", "worse", {"d": d, "gap": gap}) for d in (4, 8) for gap in (1.0, 0.1)),
+        *(Family("worse", "worse", {"d": d, "gap": 0.03}, share=0.5) for d in (4, 8)),
+        Family("worse", "worse", {"d": 4, "gap": 0.01}, share=0.1),
+        Family("worse", "worse", {"d": 4, "gap": 0.003}, share=0.02, cap=LONG),
+    ]
+
+
+def _worse_but_one() -> list[Family]:
+    return [
+        *(
+            Family(
+                "worse but one",
+                "worse-but-one",
+                {"d": d, "gap": 0.3, "edge": 0.3, **_more(K)},
+                drawn=K > 2,
+            )
+            for d in (2, 3, 4, 6, 8)
+            for K in (2, 3, 10)
+        ),
+        *(
+            Family("worse but one", "worse-but-one", {"d": d, "gap": gap, "edge": edge})
+            for d in (2, 4, 8)
+            for gap, edge in ((0.3, 0.05), (1.0, 0.1), (0.1, 0.1))
+        ),
+        *(
+            Family(
+                "worse but one",
+                "worse-but-one",
+                {"d": d, "gap": gap, "edge": gap},
+                share=share,
+            )
+            for d, gap, share in (
+                (2, 0.03, 0.5),
+                (4, 0.03, 0.5),
+                (8, 0.03, 0.5),
+                (4, 0.01, 0.1),
+            )
+        ),
+    ]
+
+
+def _more(K: int) -> dict[str, int]:
+    return {} if K == 2 else {"K": K}
+
+
+def _correlation() -> list[Family]:
+    edges = (
+        *((2, rho) for rho in (-0.99, -0.95, 0.95, 0.99)),
+        *((3, rho) for rho in (-0.49, -0.45, 0.95)),
+        *((6, rho) for rho in (-0.19, 0.95)),
+    )
+    known = [(3, -0.45), (2, -0.95)]  # deciding cells
+    return [
+        *(
+            Family("correlation", "worse", {"d": d, "gap": 0.3, "rho": rho})
+            for d, rho in edges
+            if (d, rho) not in known
+        ),
+        *(
+            Family(
+                "correlation", "worse-but-one", {"d": d, "gap": 0.3, "edge": 0.3, "rho": rho}
+            )
+            for d, rho in edges
+        ),
+        *(
+            Family("correlation", "near-tie", {"gap": 0.1, "d": d, "lead": lead, "rho": rho})
+            for d, rho in edges
+            for lead in (2.0, -2.0)
+        ),
+        *(
+            Family(
+                "correlation",
+                "adverse",
+                {"K": 3, "d": d, "kind": kind, "edge": 0.02},
+                drawn=True,
+            )
+            for d in (3, 6)
+            for kind in ("dominated", "incomparable", "tied")
+        ),
+    ]
+
+
+def _fronts() -> list[Family]:
+    return [
+        *(Family("fronts", "front", {"K": K, "gap": 0.1}) for K in (3, 10)),
+        Family("fronts", "front", {"K": 3, "gap": 0.02}, share=0.2),
+        Family("fronts", "front", {"K": 10, "gap": 0.05}, share=0.2),
+        Family("fronts", "front", {"K": 10, "gap": 0.02}, share=0.05),
+        *(Family("fronts", "front", {"K": 10, "gap": 0.1, "d": d}, share=0.5) for d in (3, 6)),
+    ]
+
+
+def _just_below() -> list[Family]:
+    return [
+        Family(
+            "just below",
+            "just-below",
+            {"d": d, "gap": gap, "where": where},
+            drawn=True,
+            share=share,
+        )
+        for d in (2, 3, 6)
+        for gap, share in ((0.1, 1.0), (0.03, 0.25))
+        for where in ("all", "one")
+    ]
+
+
+def _linear_units() -> list[Family]:
+    kinds: Sequence[dict[str, Any]] = (
+        {"norm": 3.0},
+        *({"scale": scale} for scale in (0.01, 0.1, 10.0, 100.0)),
+        *({"unit": unit} for unit in (0.01, 100.0)),
+        {"scale": 0.01, "unit": 100.0},
+        {"scale": 100.0, "unit": 100.0},
+        {"norm": 1.0},
+        {"norm": 30.0, "scale": 0.01},
+        {"spread": 0.05},
+        {"spread": 0.05, "scale": 100.0},
+        {"answers": 12},
+        {"answers": 12, "scale": 0.01},
+        {"norm": 30.0, "answers": 12},
+        {"h": 5, "K": 12, "d": 3},
+        {"ball": 1.5},
+        {"norm": 30.0, "ball": 1.5},
+        {"scale": 0.01, "ball": 1.5},
+        {"answers": 12, "ball": 1.5},
+    )
+    return [
+        *(Family("linear", "linear", params, drawn=True) for params in kinds),
+        *(Family("linear", "linear-pair", {"scale": scale}) for scale in (0.01, 100.0)),
+        Family("linear", "linear-pair", {"ball": 1.5}),
+        Family("linear", "linear-pair", {"low": 25.0, "high": 25.1}),
+        *(Family("linear", "linear-slope", {"scale": scale}) for scale in (0.01, 100.0)),
+        *(Family("linear", "linear-slope", {"unit": unit}) for unit in (0.01, 100.0)),
+        Family("linear", "linear-slope", {"ball": 1.5}),
+    ]
+
+
+def _found(every: Sequence[Found]) -> list[Family]:
+    return [
+        Family("found", one.instance, one.params, share=0.2, cap=CAP // 10) for one in every
+    ]
+
+
+@cache
+def families() -> dict[str, Family]:
+    """Return every family by name, in the order of the groups."""
+    every = [
+        *_ordinary(),
+        *_deciding(),
+        *_near_ties(),
+        *_worse(),
+        *_worse_but_one(),
+        *_correlation(),
+        *_fronts(),
+        *_just_below(),
+        *_linear_units(),
+        *_found(read_found()),
+    ]
+    named: dict[str, Family] = {}
+    for family in every:
+        named.setdefault(family.name, family)  # what was found may be a family already
+    return named

@@ -1,0 +1,1 @@
+"""What people type or upload, read and checked: names, numbers, tables, files, seeds."""

@@ -1,0 +1,10 @@
+"""Numbers by which kernels know the choices that are made by name."""
+
+from __future__ import annotations
+
+# Who learns from draws in Alt(S_hat), if anybody.
+NOBODY, POSTERIOR, PROJECTED, DIRECTED = range(4)
+# How the weights become arms.
+TRACK, MIXTURE = range(2)
+# Where the threshold of a stopping rule comes from.
+HEURISTIC, PROVEN, SHARP, MEASURED = range(4)

@@ -1,0 +1,358 @@
+"""Truths on which a stopping rule is likely to err: near-ties, hair's breadths, odd units.
+
+All unstructured ones have noise of unit variance, so that every difference is in standard
+deviations of one measurement. Each builder is deterministic: its parameters say everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from psips.errors import InputError, unknown
+from psips.input.checks import Table
+from psips.kernels.model import Floats
+from psips.problem.gaps import gaps
+from psips.problem.parameters import Ball
+from psips.problem.problem import Problem
+
+CLEAR = 0.5  # how clearly the arms that only stand around differ from the others, in sd
+SPREAD = 2.0  # their standard deviation
+TRIES = 10_000
+KINDS = ("dominated", "incomparable", "tied")
+
+
+class Truth(NamedTuple):
+    """A problem and its theta."""
+
+    problem: Problem
+    theta: Floats
+
+
+def near_tie(gap: float = 0.1, d: int = 1, lead: float = 2.0, rho: float = 0.0) -> Truth:
+    """Two arms, the first ahead by gap in one objective and by lead in the others."""
+    _check_d(d, 1)
+    _check_nonzero("gap", gap)
+    _check_nonzero("lead", lead)
+    ahead = np.full(d, float(lead))
+    ahead[0] = gap
+    return _plain("near-tie", np.vstack([ahead, np.zeros(d)]), _equal(d, rho))
+
+
+def worse(d: int = 4, gap: float = 0.3, rho: float = 0.0, K: int = 2, seed: int = 0) -> Truth:
+    """Arm 2 is worse than arm 1 by gap in every objective; more arms stand clear of both."""
+    _check_d(d, 1)
+    _check_positive("gap", gap)
+    pair = np.vstack([np.zeros(d), np.full(d, -gap)])
+    return _plain("worse", _among(pair, K, seed), _equal(d, rho))
+
+
+def worse_but_one(
+    d: int = 4, gap: float = 0.3, edge: float = 0.1, rho: float = 0.0, K: int = 2, seed: int = 0
+) -> Truth:
+    """Arm 2 is worse than arm 1 by gap in all objectives but one, and better by edge there."""
+    _check_d(d, 2)
+    _check_positive("gap", gap)
+    _check_positive("edge", edge)
+    pair = np.vstack([np.zeros(d), np.full(d, -gap)])
+    pair[1, -1] = edge
+    return _plain("worse-but-one", _among(pair, K, seed), _equal(d, rho))
+
+
+def variant(
+    d: int = 6, K: int = 5, low: float = 0.1, high: float = 0.5, seed: int = 0
+) -> Truth:
+    """Random arms, the last a variant of the first that is worse by low to high throughout."""
+    _check_d(d, 1)
+    _check_count("K", K, 2)
+    if not 0 < low <= high:
+        raise InputError(f"low and high must be 0 < low <= high, got {low} and {high}")
+    rng = _rng(seed)
+    for _ in range(TRIES):
+        means = rng.normal(size=(K, d))
+        means[-1] = means[0] - rng.uniform(low, high, d)
+        if gaps(means).min() >= low:  # no closer call than the variant by accident
+            return _plain("variant", means, np.eye(d))
+    raise InputError(
+        f"none of {TRIES} draws of K = {K} arms with d = {d} differ by {low} and more: lower "
+        f"K or low"
+    )
+
+
+def front(K: int = 10, gap: float = 0.05, d: int = 2, rho: float = 0.0) -> Truth:
+    """All arms on a front: each is gap ahead of the next in half of the objectives."""
+    _check_d(d, 2)
+    _check_count("K", K, 2)
+    _check_positive("gap", gap)
+    step = gap * np.where(np.arange(d) % 2 == 0, 1.0, -1.0)
+    return _plain("front", np.arange(K)[:, None] * step, _equal(d, rho))
+
+
+def just_below(
+    K: int = 5,
+    d: int = 3,
+    gap: float = 0.1,
+    where: str = "all",
+    rho: float = 0.0,
+    seed: int = 0,
+) -> Truth:
+    """Among others, arm 2 is below arm 1 by gap: in all objectives, or in one and else by 1."""
+    _check_d(d, 1)
+    _check_positive("gap", gap)
+    if where not in ("all", "one"):
+        raise unknown("where", where, ("all", "one"))
+    pair = np.vstack([np.zeros(d), np.full(d, -gap)])
+    if where == "one":
+        pair[1, 1:] = -1.0
+    return _plain("just-below", _among(pair, K, seed), _equal(d, rho))
+
+
+def adverse(
+    K: int = 3,
+    d: int = 3,
+    gap: float = 0.1,
+    kind: str = "dominated",
+    edge: float = 0.1,
+    seed: int = 0,
+) -> Truth:
+    """Random correlations, and a dominated, incomparable or tied pair among other arms.
+
+    The correlation matrix is random, with the smallest eigenvalue ``edge``. A tied pair
+    differs by ``gap`` in one objective and by about 1 in the others.
+    """
+    _check_d(d, 1)
+    _check_positive("gap", gap)
+    if kind not in KINDS:
+        raise unknown("kind", kind, KINDS)
+    if not 0 < edge <= 1:
+        raise InputError(f"edge must lie in (0, 1], got {edge}")
+    if kind == "incomparable" and d == 1:
+        raise InputError("an incomparable pair needs d >= 2, got 1")
+    rng = _rng(seed)
+    step = -gap * rng.uniform(0.5, 2.0, d)
+    if kind == "incomparable":
+        step[rng.permutation(d)[: rng.integers(1, d)]] *= -1.0
+    elif kind == "tied":
+        step = rng.uniform(0.5, 2.0, d) * rng.choice([-1.0, 1.0], d)
+        step[rng.integers(d)] = gap
+    covariance = _random_correlation(d, edge, rng)
+    pair = np.vstack([np.zeros(d), step])
+    return _plain("adverse", _among(pair, K, seed), covariance)
+
+
+def correlated_alternative(beyond: float = 1e-3) -> Truth:
+    """`correlated` with rho -0.6, moved to its nearest alternative and a little beyond.
+
+    There arm 1 is equal to arm 4 in the first objective and to arm 5 in the second, and here
+    it leads both by ``beyond``: a rule that keeps delta on `correlated` alone errs here.
+    """
+    _check_positive("beyond", beyond)
+    first, second = 0.79520912, 1.31325863
+    means = [
+        [first + beyond, second + beyond],
+        [0.45524805, -0.63317069],
+        [0.62826926, 1.27683777],
+        [first, 2.40622874],
+        [2.18192691, second],
+    ]
+    return _plain("correlated-alternative", np.array(means), _equal(2, -0.6))
+
+
+def linear(
+    K: int = 8,
+    h: int = 3,
+    d: int = 2,
+    norm: float = 3.0,
+    scale: float = 1.0,
+    unit: float = 1.0,
+    spread: float = 1.0,
+    answers: int = 0,
+    ball: float = 0.0,
+    seed: int = 0,
+) -> Truth:
+    """Linear arms in any units: features times scale, results times unit.
+
+    Features are random, of length 1 before ``scale``, and theta's columns have length ``norm``
+    in units of the noise; theta is divided by ``scale``, so that the means stay. The last
+    feature is the first one plus ``spread`` times something else: nearly collinear if small.
+    With ``answers`` the question is about so many others (transductive). With ``ball`` the
+    parameter is known to lie in a ball of so many times its own length.
+    """
+    _check_d(d, 1)
+    _check_count("K", K, 2)
+    _check_count("h", h, 2)
+    _check_count("answers", answers, 0)
+    if h + (answers > 0) > K:
+        raise InputError(
+            f"linear needs at least as many arms as features, and one more with answers, so "
+            f"that they span a constant too: got {K} arms and {h} features"
+        )
+    for name, value in (("norm", norm), ("scale", scale), ("unit", unit), ("spread", spread)):
+        _check_positive(name, value)
+    if answers == 1:
+        raise InputError("answers must be 0 for none or at least 2, got 1")
+    rng = _rng(seed)
+    for _ in range(TRIES):
+        rows = rng.normal(size=(K + answers, h))
+        rows[:, -1] = (1 - min(spread, 1.0)) * rows[:, 0] + spread * rows[:, -1]
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        theta = rng.normal(size=(h, d))
+        theta *= norm / np.linalg.norm(theta, axis=0)
+        means = rows[K:] @ theta if answers else rows @ theta
+        if gaps(means).min() >= 0.05 * norm:
+            arms, asked = scale * rows[:K], scale * rows[K:]
+            return _linear("linear", arms, theta * unit / scale, unit, ball, asked)
+    raise InputError(
+        f"none of {TRIES} draws has answers that differ clearly: lower K, answers or d"
+    )
+
+
+def linear_pair(
+    low: float = 25.0, high: float = 50.0, scale: float = 1.0, ball: float = 0.0
+) -> Truth:
+    """Two arms with a feature each, of coefficients low and high: far from 0, and far apart."""
+    _check_positive("scale", scale)
+    if low == high:
+        raise InputError(f"low and high must differ, got {low} twice")
+    theta = np.array([[float(low)], [float(high)]]) / scale
+    return _linear("linear-pair", scale * np.eye(2), theta, 1.0, ball)
+
+
+def linear_slope(
+    K: int = 5,
+    offset: float = 20.0,
+    slope: float = -1.0,
+    scale: float = 1.0,
+    unit: float = 1.0,
+    ball: float = 0.0,
+) -> Truth:
+    """Y = offset + slope x at K places of [0, 1], with a column of ones."""
+    _check_count("K", K, 2)
+    _check_positive("scale", scale)
+    _check_positive("unit", unit)
+    _check_nonzero("slope", slope)
+    x = np.linspace(0.0, 1.0, K)
+    features = np.column_stack([np.ones(K), scale * x])
+    theta = unit * np.array([[offset], [slope / scale]])
+    return _linear("linear-slope", features, theta, unit, ball)
+
+
+BUILDERS: dict[str, Callable[..., Truth]] = {
+    "near-tie": near_tie,
+    "worse": worse,
+    "worse-but-one": worse_but_one,
+    "variant": variant,
+    "front": front,
+    "just-below": just_below,
+    "adverse": adverse,
+    "correlated-alternative": correlated_alternative,
+    "linear": linear,
+    "linear-pair": linear_pair,
+    "linear-slope": linear_slope,
+}
+
+
+def _objectives(d: int) -> list[str]:
+    return [f"objective {c + 1}" for c in range(d)]
+
+
+def _plain(name: str, means: Floats, covariance: Floats) -> Truth:
+    K, d = means.shape
+    problem = Problem(name=name, arms=K, objectives=_objectives(d), covariance=covariance)
+    return Truth(problem, means)
+
+
+def _linear(
+    name: str,
+    features: Floats,
+    theta: Floats,
+    unit: float,
+    ball: float,
+    answers: Floats | None = None,
+) -> Truth:
+    """Features as they are: the truth has the coefficients named here, and no others."""
+    if ball != 0 and not (np.isfinite(ball) and ball >= 1):
+        raise InputError(f"ball must be 0 for none or at least 1, got {ball}")
+    d = theta.shape[1]
+    asked = answers if answers is not None and len(answers) else None
+    columns = tuple(f"x{c + 1}" for c in range(features.shape[1]))
+    problem = Problem(
+        name=name,
+        objectives=_objectives(d),
+        covariance=unit**2 * np.eye(d),
+        features=Table(tuple(f"arm {i + 1}" for i in range(len(features))), columns, features),
+        answers=asked
+        if asked is None
+        else Table(tuple(f"answer {i + 1}" for i in range(len(asked))), columns, asked),
+        parameter_set=Ball(float(ball * np.linalg.norm(theta, axis=0).max())) if ball else None,
+    )
+    return Truth(problem, theta)
+
+
+def _among(pair: Floats, K: int, seed: int) -> Floats:
+    """Return the pair and K - 2 random arms that dominate neither and differ clearly."""
+    _check_count("K", K, 2)
+    rng = _rng(seed)
+    means = pair
+    for _ in range(TRIES):
+        if len(means) == K:
+            return means
+        new = rng.normal(scale=SPREAD, size=pair.shape[1])
+        behind = (means - new).max(axis=1)  # where each of the others leads most
+        clear = np.abs([behind, (new - means).max(axis=1)]) >= CLEAR
+        if clear.all() and (behind[:2] > 0).all():
+            means = np.vstack([means, new])
+    raise InputError(
+        f"no room for K = {K} arms with d = {pair.shape[1]} that differ clearly: lower K"
+    )
+
+
+def _equal(d: int, rho: float) -> Floats:
+    """Covariance of unit variances and equal correlations."""
+    least = -1.0 / (d - 1) if d > 1 else -1.0
+    if not least < rho < 1:
+        raise InputError(
+            f"correlations between {d} objectives can all be rho only if it lies strictly "
+            f"between {least:.4g} and 1, got {rho}"
+        )
+    return np.asarray((1.0 - rho) * np.eye(d) + rho)
+
+
+def _random_correlation(d: int, edge: float, rng: np.random.Generator) -> Floats:
+    """Random correlations whose smallest eigenvalue is ``edge``."""
+    rows = rng.normal(size=(d, 2 * d))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    beyond = rows @ rows.T - np.eye(d)  # of independence
+    if d == 1:
+        return np.eye(1)
+    return np.asarray(np.eye(d) - (1.0 - edge) / np.linalg.eigvalsh(beyond)[0] * beyond)
+
+
+def _rng(seed: int) -> np.random.Generator:
+    _check_count("seed", seed, 0)
+    return np.random.default_rng(seed)
+
+
+def _check_d(d: int, least: int) -> None:
+    _check_count("d", d, least)
+
+
+def _check_count(what: str, value: int, least: int) -> None:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < least:
+        raise InputError(f"{what} must be a whole number of at least {least}, got {value!r}")
+
+
+def _check_positive(what: str, value: float) -> None:
+    if not (np.isfinite(value) and value > 0):
+        raise InputError(f"{what} must be positive, got {value}")
+
+
+def _check_nonzero(what: str, value: float) -> None:
+    if not np.isfinite(value) or value == 0:
+        raise InputError(
+            f"{what} must not be 0, which would be an exact tie that no number of results "
+            f"settles, nor infinite, got {value}"
+        )

@@ -1,0 +1,171 @@
+"""Results as users give them: one arm's values, or a table of many, checked as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from psips.errors import InputError, check_keys, listing, quote
+from psips.input.quantities import as_float
+from psips.kernels.model import Floats
+from psips.problem.instances import Results
+from psips.problem.problem import Problem
+
+ARM = "arm"  # the column of a table that names the arm
+SUMMARIES = ("n", "se", "sd", "sem", "std")  # columns that a table of means has
+
+
+def is_frame(given: Any) -> bool:
+    """Whether something is a table with named columns, that is, a DataFrame."""
+    return hasattr(given, "columns") and hasattr(given, "to_numpy")
+
+
+def read_values(problem: Problem, given: Any) -> Floats:
+    """Read the values (d,) of one result, in the user's orientation.
+
+    Parameters
+    ----------
+    problem : Problem
+    given : mapping by objective, sequence in their order, or one number if there is one
+
+    Examples
+    --------
+    >>> problem = Problem(objectives=["yield", "cost"], covariance=[1, 1], arms=2)
+    >>> read_values(problem, {"cost": 2, "yield": 5})
+    array([5., 2.])
+    >>> read_values(problem, [5])
+    Traceback (most recent call last):
+    psips.errors.InputError: expected 2 values (for 'yield', 'cost'), got 1
+    """
+    objectives = problem.objectives
+    if hasattr(given, "to_dict") and hasattr(given, "index"):  # a pandas Series
+        given = given.to_dict()
+    if isinstance(given, Mapping):
+        named = {str(key): value for key, value in given.items()}
+        check_keys("objective", named, objectives)
+        missing = [objective for objective in objectives if objective not in named]
+        if missing:
+            raise InputError(f"the result has no value for objective {listing(missing)}")
+        cells = [named[objective] for objective in objectives]
+    elif isinstance(given, Sequence | np.ndarray) and not isinstance(given, str | bytes):
+        cells = list(np.atleast_1d(given)) if isinstance(given, np.ndarray) else list(given)
+    else:
+        cells = [given]
+    if len(cells) != problem.d:
+        raise InputError(
+            f"expected {problem.d} values (for {listing(objectives)}), got {len(cells)}"
+        )
+    return np.array([_number(o, cell) for o, cell in zip(objectives, cells, strict=True)])
+
+
+def read_changes(problem: Problem, given: Any) -> dict[str, float]:
+    """Read new values of one result by objective; a mapping need not have them all.
+
+    Examples
+    --------
+    >>> problem = Problem(objectives=["yield", "cost"], covariance=[1, 1], arms=2)
+    >>> read_changes(problem, {"cost": 2})
+    {'cost': 2.0}
+    """
+    if hasattr(given, "to_dict") and hasattr(given, "index"):  # a pandas Series
+        given = given.to_dict()
+    if isinstance(given, Mapping):
+        named = {str(key): value for key, value in given.items()}
+        check_keys("objective", named, problem.objectives)
+        if not named:
+            raise InputError("the correction has no values: give those that change")
+        return {o: _number(o, named[o]) for o in problem.objectives if o in named}
+    values = read_values(problem, given).tolist()
+    return dict(zip(problem.objectives, values, strict=True))
+
+
+def summary_column(columns: Sequence[str], objectives: Sequence[str]) -> str | None:
+    """Return the column that makes a table one of means, not of measurements, if there is one.
+
+    Examples
+    --------
+    >>> summary_column(["arm", "yield", "yield_se"], ["yield"])
+    'yield_se'
+    """
+    ends = {f"{o}{mark}{s}" for o in objectives for mark in " _.-" for s in SUMMARIES}
+    summed = {*SUMMARIES, *(end.lower() for end in ends)} - set(objectives)
+    return next((c for c in columns if c.lower() in summed and c not in objectives), None)
+
+
+def means_refused(column: str) -> str:
+    """Say why a table of means is refused."""
+    return (
+        f"the column {quote(column)} looks like one of a table of means, but a result is one "
+        "measurement: give a line for each measurement, or rename the column"
+    )
+
+
+def read_results(problem: Problem, given: Any) -> Results:
+    """Read many results from a DataFrame; nothing is returned unless every row is fine.
+
+    Parameters
+    ----------
+    problem : Problem
+    given : DataFrame
+        A column ``arm`` (or the arms' names as index) and a column per objective; other
+        columns are left alone.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> problem = Problem(objectives=["taste"], covariance=[1], arms=["green", "black"])
+    >>> table = pd.DataFrame({"arm": ["black", "green"], "taste": [4, 3], "day": [1, 1]})
+    >>> read_results(problem, table).arms.tolist()
+    [1, 0]
+    """
+    columns = [str(column) for column in given.columns]
+    summed = summary_column(columns, problem.objectives)
+    if summed is not None:
+        raise InputError(means_refused(summed))
+    by_index = ARM not in columns and _names_arms(given.index)
+    for column in [*([] if by_index else [ARM]), *problem.objectives]:
+        if columns.count(column) != 1:
+            has = "several columns" if column in columns else "no column"
+            raise InputError(
+                f"the table of results has {has} {quote(column)}; its columns: "
+                f"{listing(columns)}"
+            )
+    names = list(given.index if by_index else given.iloc[:, columns.index(ARM)])
+    arms = np.empty(len(names), dtype=np.int64)
+    for row, name in enumerate(names):
+        try:
+            arms[row] = problem.arm_index(name)
+        except InputError as error:
+            raise InputError(f"row {row + 1} of the results: {error}") from None
+    values = np.empty((len(names), problem.d))
+    for c, objective in enumerate(problem.objectives):
+        column = given.iloc[:, columns.index(objective)]
+        if column.dtype.kind in "biuf":
+            values[:, c] = column.to_numpy()
+            bad = np.flatnonzero(~np.isfinite(values[:, c]))
+            cells = [(int(row), column.iloc[row]) for row in bad[:1]]
+        else:
+            cells = list(enumerate(column))
+        for row, cell in cells:
+            try:
+                values[row, c] = _number(objective, cell)
+            except InputError as error:
+                raise InputError(f"row {row + 1} of the results: {error}") from None
+    return Results(arms, values)
+
+
+def _names_arms(index: Any) -> bool:
+    """Whether an index names the arms, and does not just number the rows."""
+    return bool(index.name == ARM or (index.name is None and index.dtype.kind not in "iu"))
+
+
+def _number(objective: str, cell: Any) -> float:
+    truth = isinstance(cell, bool | np.bool_)  # a success or a failure: 1 or 0
+    value = float(cell) if truth else as_float(cell)
+    if value is None:
+        raise InputError(f"the value of {quote(objective)} must be a number, got {quote(cell)}")
+    if not np.isfinite(value):
+        raise InputError(f"the value of {quote(objective)} must be finite, got {quote(cell)}")
+    return value

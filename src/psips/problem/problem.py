@@ -1,0 +1,396 @@
+"""What is to be decided: arms that can be pulled, answers, objectives, and the noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from psips.errors import InputError, check_keys, quote, unknown
+from psips.input.checks import (
+    Table,
+    frozen,
+    read_arms,
+    read_covariance,
+    read_directions,
+    read_names,
+    read_objectives,
+    read_positive,
+)
+from psips.input.names import as_recorded
+from psips.kernels.model import BALL, BOX, Floats, Model
+from psips.notebook import card, names
+from psips.problem.coordinates import (
+    Coordinates,
+    orthonormal,
+    reexpress,
+    scaled,
+    spanning_arms,
+)
+from psips.problem.design import g_optimal
+from psips.problem.features import read_design
+from psips.problem.parameters import Ball, Box, Limits, Prior, check_inside, limits, read_prior
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Problem:
+    """A Pareto set identification problem, checked once and then frozen.
+
+    Everything a user sees is in the user's own orientation: an objective to minimise is
+    negated only in `model`, which is what the kernels read.
+
+    Parameters
+    ----------
+    objectives : names, pairs (name, direction), or mapping from name to direction
+        A direction is ``"max"`` or ``"min"``; names alone are maximised.
+    covariance : matrix, one variance per objective, or mapping from objective to variance
+        Of the noise of one measurement.
+    arms : names, or how many
+        Taken from ``features`` if left out. With a DataFrame of features: the rows to use.
+    features : (K, h) array or DataFrame with the arms' names as index, optional
+        Without features the arms are unrelated (unstructured).
+    answers : DataFrame or pair (names, array), optional
+        What the question is about, if not the arms themselves (transductive).
+    intercept : bool, optional
+        Whether a constant is fitted besides the features: a feature ``"intercept"`` that is 1
+        everywhere, with a row of theta of its own, the last. If left out, it is unless the
+        features span a constant already.
+    parameter_set : Ball or Box, optional
+        What is known of theta beforehand. The learner looks for alternatives inside, and
+        the proofs for linear problems need a Ball; the stopping rules and the posterior
+        probabilities do not count on it. It is about all of theta, the intercept included.
+    prior : Prior, optional
+        What is believed of the arms' means, for the stopping rule ``bayes``.
+    regularization : float, optional
+        ``xi`` of ``V = xi I + sum a a^T``; used only with features. It is a prior around 0 in
+        the units of the features, worth its number of results. If left out, estimates are
+        least squares, nothing depends on units, and the arms that are pulled first span the
+        features. With a Ball it is then the variance of the noise over the squared radius
+        (the mean over the objectives).
+    name : str
+        For titles and reports.
+
+    Examples
+    --------
+    >>> problem = Problem(
+    ...     objectives={"yield": "max", "cost": "min"}, covariance=[1, 4], arms=["A", "B", "C"]
+    ... )
+    >>> problem
+    Problem(3 arms, 2 objectives)
+    >>> problem.inward([5.0, 2.0])
+    array([ 5., -2.])
+
+    Answers with equal features cannot be told apart and are one answer with several names:
+
+    >>> linear = Problem(
+    ...     objectives=["yield"], covariance=[1], arms=["A", "B", "C"],
+    ...     features=[[1, 0], [0, 1], [1, 0]],
+    ... )
+    >>> linear.answers, linear.aliases["A"]
+    (('A', 'B'), ('A', 'C'))
+    """
+
+    name: str
+    arms: tuple[str, ...]
+    answers: tuple[str, ...]  # first name of each distinct answer
+    aliases: dict[str, tuple[str, ...]]  # each answer's names, the first one included
+    objectives: tuple[str, ...]
+    directions: tuple[str, ...]
+    signs: Floats  # (d,) +1 to maximise, -1 to minimise
+    covariance: Floats  # (d, d)
+    features: Floats | None  # (K, h); None if unstructured
+    answer_features: Floats | None  # (n, h); None if unstructured
+    feature_names: tuple[str, ...]  # h of them; empty if unstructured
+    intercept: bool  # the last feature is one that was added
+    unstructured: bool
+    transductive: bool  # the answers are not the arms
+    parameter_set: Ball | Box | None
+    prior: Prior | None  # one row of means and one number of pulls per arm
+    regularization: float | None  # None: least squares
+
+    def __init__(
+        self,
+        *,
+        objectives: Sequence[object] | Mapping[Any, str],
+        covariance: object,
+        arms: Iterable[object] | int | None = None,
+        features: object = None,
+        answers: object = None,
+        intercept: bool | None = None,
+        parameter_set: Ball | Box | None = None,
+        prior: Prior | None = None,
+        regularization: float | None = None,
+        name: str = "",
+    ) -> None:
+        put = self.__dict__.__setitem__  # a frozen dataclass is filled here and only here
+        put("name", str(name))
+        objectives = read_objectives(objectives)
+        put("objectives", read_names("objective", objectives))
+        if not self.objectives:
+            raise InputError("there are no objectives: name at least one")
+        put("directions", read_directions(self.objectives, objectives))
+        put("signs", frozen(np.where(np.array(self.directions) == "max", 1.0, -1.0)))
+        put("covariance", frozen(read_covariance(self.objectives, covariance)))
+        if regularization is not None:
+            regularization = read_positive("regularization", regularization)
+        put("regularization", regularization)
+        if intercept is not None and not isinstance(intercept, bool):
+            raise InputError(
+                f"intercept must be True, False or left out, got {quote(intercept)}"
+            )
+        put("unstructured", features is None)
+        put("transductive", answers is not None)
+        if features is None:
+            if answers is not None:
+                raise InputError("answers were given without features of the arms: give both")
+            if intercept:
+                raise InputError("an intercept belongs to features: give them, or leave it out")
+            put("arms", read_arms(arms))
+            put("answers", self.arms)
+            put("aliases", {arm: (arm,) for arm in self.arms})
+            put("features", None)
+            put("answer_features", None)
+            put("feature_names", ())
+            put("intercept", False)
+        else:
+            for field, value in (
+                read_design(features, arms, answers, intercept)._asdict().items()
+            ):
+                put(field, frozen(value) if isinstance(value, np.ndarray) else value)
+        kind, few = ("answer", self.n) if self.transductive else ("arm", self.K)
+        if few < 2:
+            raise InputError(f"a problem needs at least two {kind}s, got {few}")
+        if self.n < 2:
+            raise InputError("all answers have equal features: there is nothing to tell apart")
+        put("parameter_set", parameter_set)
+        self._theta_limits()  # complains about a set that does not fit
+        put("prior", None if prior is None else read_prior(self.arms, self.objectives, prior))
+        if isinstance(parameter_set, Box) and self.features is not None:
+            rank = orthonormal(self.features).A.shape[1]
+            if regularization is None and rank < self.h:
+                raise InputError(
+                    f"the {self.h} features of the arms have rank {rank}, so that results do "
+                    f"not tell every entry of theta, which a Box is about: leave out features "
+                    f"that depend on others, or give a regularization"
+                )
+
+    @property
+    def K(self) -> int:  # noqa: N802
+        """Number of arms."""
+        return len(self.arms)
+
+    @property
+    def n(self) -> int:
+        """Number of distinct answers."""
+        return len(self.answers)
+
+    @property
+    def d(self) -> int:
+        """Number of objectives."""
+        return len(self.objectives)
+
+    @property
+    def h(self) -> int:
+        """Number of rows of theta: features, the intercept among them; arms if unstructured."""
+        return self.K if self.features is None else int(self.features.shape[1])
+
+    @cached_property
+    def _arm_indices(self) -> dict[str, int]:
+        return {arm: i for i, arm in enumerate(self.arms)}
+
+    @cached_property
+    def _answer_indices(self) -> dict[str, int]:
+        return {a: i for i, answer in enumerate(self.answers) for a in self.aliases[answer]}
+
+    def arm_index(self, name: object) -> int:
+        """Position of an arm; a number is taken as a name, not as a position."""
+        index = self._arm_indices.get(str(name))
+        if index is None:
+            raise unknown("arm", name, self.arms)
+        return index
+
+    def answer_index(self, name: object) -> int:
+        """Position of the answer that has this name among its names."""
+        index = self._answer_indices.get(str(name))
+        if index is None:
+            raise unknown("answer", name, self.answers)
+        return index
+
+    def inward(self, values: npt.ArrayLike) -> Floats:
+        """Values (..., d) as the user gives them, in the kernels' orientation (maximise)."""
+        return np.asarray(values, dtype=np.float64) * self.signs
+
+    def outward(self, values: npt.ArrayLike) -> Floats:
+        """Values (..., d) from the kernels, in the user's orientation."""
+        return np.asarray(values, dtype=np.float64) * self.signs
+
+    @cached_property
+    def model(self) -> Model:
+        """The problem as the kernels read it: arrays, every objective maximised."""
+        # Kernels are compiled for writable C-ordered arrays, hence the copies.
+        Sigma = self.covariance * np.outer(self.signs, self.signs) + 0.0  # no negative zeros
+        diagonal = not np.any(Sigma - np.diag(np.diag(Sigma)))
+        P = np.diag(1.0 / np.diag(Sigma)) if diagonal else np.linalg.inv(Sigma)
+        kind, ball, low, high = self._theta_limits()
+        A, Z, basis = self.coordinates
+        explore, frame = np.full(self.K, 1.0 / self.K), np.zeros((0, 0))
+        first = np.zeros(0, np.int64)
+        if self.features is not None:
+            explore = g_optimal(A)
+            if self.regularization is None:
+                frame = orthonormal(self.features).A
+                first = spanning_arms(frame)
+        if kind == BOX and not self.unstructured:
+            units = np.diag(basis)[:, None]
+            low, high = low / units, high / units
+        return Model(
+            unstructured=self.unstructured,
+            diagonal=diagonal,
+            K=self.K,
+            n=self.n,
+            h=self.K if self.unstructured else A.shape[1],
+            d=self.d,
+            A=A,
+            Z=Z,
+            Sigma=Sigma,
+            L=np.ascontiguousarray(np.linalg.cholesky(Sigma)),
+            P=np.ascontiguousarray((P + P.T) / 2),
+            xi=self._xi(Sigma, kind, ball),
+            kind=kind,
+            ball=ball,
+            low=low,
+            high=high,
+            explore=explore,
+            frame=frame,
+            first=first,
+        )
+
+    @cached_property
+    def coordinates(self) -> Coordinates:
+        """The features as the kernels read them, see `psips.problem.coordinates`."""
+        A, Z = self.features, self.answer_features
+        if A is None or Z is None:
+            nothing = np.zeros((0, 0))
+            return Coordinates(nothing, nothing, nothing)
+        if self.regularization is not None or isinstance(self.parameter_set, Ball):
+            return Coordinates(A.copy(), Z.copy(), np.eye(self.h))
+        if self.parameter_set is not None:
+            return scaled(A, Z)
+        found = orthonormal(A)
+        if self.transductive:
+            return found._replace(Z=reexpress(Z, found))
+        places = [self.arm_index(answer) for answer in self.answers]
+        return found._replace(Z=np.ascontiguousarray(found.A[places]))
+
+    def _xi(self, Sigma: Floats, kind: int, ball: Floats) -> float:
+        """Return the regularisation of the kernels."""
+        if self.unstructured:
+            return 0.0
+        if self.regularization is not None:
+            return self.regularization
+        return float(np.mean(np.diag(Sigma) / ball**2)) if kind == BALL else 0.0
+
+    def complete(self, theta: Floats) -> Floats:
+        """Add the row of an intercept, 0, to a truth (..., d) that has none."""
+        if self.intercept and theta.ndim == 2 and len(theta) == self.h - 1:
+            return np.vstack([theta, np.zeros((1, theta.shape[1]))])
+        return theta
+
+    @property
+    def prior_arrays(self) -> tuple[Floats, Floats] | None:
+        """Pulls (K,) and means (K, d) of the prior, in the kernels' orientation."""
+        if self.prior is None:
+            return None
+        return np.array(self.prior.pulls), self.inward(self.prior.means)
+
+    def _theta_limits(self) -> Limits:
+        """Return the bounds of the parameter set in the kernels' orientation."""
+        return limits(self.parameter_set, self.objectives, self.h, self.signs)
+
+    def check_parameter(self, theta: Floats) -> None:
+        """Raise if a truth (h, d) lies outside the parameter set."""
+        check_inside(self._theta_limits(), self.objectives, self.inward(theta))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, strings and numbers; `from_dict` gives back the same problem exactly."""
+        theta = self.parameter_set
+        answers = None
+        given = self.h - self.intercept  # features
+        if self.transductive and self.answer_features is not None:
+            rows = dict(
+                zip(self.answers, self.answer_features[:, :given].tolist(), strict=True)
+            )
+            answers = [[name, rows[a]] for a in self.answers for name in self.aliases[a]]
+        return {
+            "name": self.name,
+            "objectives": list(self.objectives),
+            "directions": list(self.directions),
+            "covariance": self.covariance.tolist(),
+            "arms": list(self.arms),
+            "feature_names": list(self.feature_names[:given]),
+            "features": None if self.features is None else self.features[:, :given].tolist(),
+            "answers": answers,
+            "ball": theta.radius if isinstance(theta, Ball) else None,
+            "box": [theta.low, theta.high] if isinstance(theta, Box) else None,
+            "regularization": self.regularization,
+            **({} if self.unstructured else {"intercept": self.intercept}),
+            **({} if self.prior is None else {"prior": asdict(self.prior)}),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Problem:
+        """Rebuild what `to_dict` wrote; without the key ``intercept`` there is none.
+
+        Examples
+        --------
+        >>> import json
+        >>> problem = Problem(objectives={"cost": "min"}, covariance=[0.1], arms=2)
+        >>> Problem.from_dict(json.loads(json.dumps(problem.to_dict()))) == problem
+        True
+        """
+        known = ["name", "objectives", "directions", "covariance", "arms", "feature_names"]
+        known += ["features", "answers", "ball", "box", "regularization"]
+        check_keys("key of a problem", data, [*known, "intercept", "prior"])
+        missing = [key for key in known if key not in data]
+        if missing:
+            raise InputError(f"the problem lacks the key {missing[0]!r}: was it cut short?")
+        ball, box, features, answers = (data[k] for k in ("ball", "box", "features", "answers"))
+        if features is not None:
+            features = Table(data["arms"], tuple(data["feature_names"]), features)
+        with as_recorded():
+            return cls(
+                name=data["name"],
+                objectives=dict(zip(data["objectives"], data["directions"], strict=True)),
+                covariance=data["covariance"],
+                arms=data["arms"],
+                features=features,
+                answers=None if answers is None else tuple(zip(*answers, strict=True)),
+                intercept=data.get("intercept", False),
+                parameter_set=Ball(ball) if ball is not None else Box(*box) if box else None,
+                prior=Prior(**data["prior"]) if data.get("prior") else None,
+                regularization=data["regularization"],
+            )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Problem):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]  # arrays inside
+
+    def _repr_html_(self) -> str:
+        goals = ["minimised" if sign < 0 else "maximised" for sign in self.signs]
+        goals = [f"{o} ({goal})" for o, goal in zip(self.objectives, goals, strict=True)]
+        facts = {"objectives": names(goals), "arms": f"{self.K:,}: {names(self.arms)}"}
+        if self.answers != self.arms:
+            facts["answers"] = f"{self.n:,}: {names(self.answers)}"
+        return card(f"Problem {self.name}".strip(), facts)
+
+    def __repr__(self) -> str:
+        title = f"{self.name!r}: " if self.name else ""
+        answers = f", {self.n} answers" if self.answers != self.arms else ""
+        return f"Problem({title}{self.K} arms{answers}, {self.d} objectives)"

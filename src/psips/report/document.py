@@ -1,0 +1,323 @@
+"""A report of a study: one HTML file that a committee can read, print and keep."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from datetime import datetime
+from html import escape
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psips import plots
+from psips.plots.planes import front_height, used_marks
+from psips.problem.parameters import Ball
+from psips.report.appendix import changes, features, in_utc, log
+from psips.report.page import STYLE, figures, legend, table
+from psips.rules import CALIBRATION, SAMPLING, STOPPING
+from psips.rules.promises import (
+    evidence_caption,
+    kind_of_promise,
+    promise,
+    short_promise,
+    within,
+)
+from psips.rules.stopping import PROVEN
+from psips.study import Study
+from psips.study.inputs import now, stamp
+from psips.study.state import State
+from psips.version import __version__
+
+if TYPE_CHECKING:
+    from psips.diagnostics import Diagnosis
+    from psips.session.status import Status
+
+PLANE = (4.6, 4.0)  # inches of a front: its letters can be read on a telephone
+COURSE = (4.6, 4.2)  # the same of what is drawn over time
+
+
+def report(study: Study, clock: Callable[[], datetime] = now) -> str:
+    """Return the report as HTML that needs nothing else; only the time of writing varies.
+
+    Parameters
+    ----------
+    study : Study
+    clock : callable
+        Gives the time of writing.
+    """
+    found = study.replayed()
+    state, known = study.state, study.status()
+    events = study.events()
+    at = stamp(clock())
+    parts = [
+        f"<h1>{escape(study.name)}</h1>",
+        f'<p class="small">Report written {in_utc(at)} by psips {__version__}.</p>',
+        _answer(state, known),
+        _held(study),
+        _promise(state),
+        _design(state),
+        _measured(state, known, at),
+        _assumptions(study.diagnosis()),
+        _front(study, known),
+        _verdicts(state, known),
+        _course(study),
+        changes(state, events),
+        log(found, state),
+        features(state.problem),
+    ]
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(study.name)}: report</title>\n<style>{STYLE}</style>\n"
+        "</head>\n<body>\n" + "\n".join(part for part in parts if part) + "\n</body>\n</html>\n"
+    )
+
+
+def _answer(state: State, known: Status) -> str:
+    found = ", ".join(f"<strong>{escape(name)}</strong>" for name in known.candidate_set)
+    count = f"{known.results:,} result{'' if known.results == 1 else 's'}"
+    closed = " The study is closed." if state.closed else ""
+    if known.stopped:
+        rejected = known.fit is not None and known.fit.rejected
+        caveat = "" if known.fit is None else escape(known.fit.caveat)
+        text = f"Stopped after {count} ({short_promise(state.rules)}). "
+        text += f"Pareto-optimal: {found}{caveat}."
+        return f'<p class="answer{" warning" if rejected else ""}">{text}{closed}</p>'
+    state_now = "Closed" if state.closed else "Open"
+    if not found:
+        why = "not every arm has been measured"
+        if not state.problem.unstructured:
+            why = "the arms measured do not span the features yet"
+        text = f"{state_now} after {count}: {why}, so there is no candidate."
+    else:
+        share = known.evidence["fraction"] or 0.0
+        text = (
+            f"{state_now} after {count}: <strong>nothing is claimed yet</strong>. Candidate "
+            f"set, which may change: {found}. Probability of another set, given the data: "
+            f"{known.probability_of_change:.2g}; {share:.0%} of the way to the stop"
+            f"{_remaining(known)}."
+        )
+    return f'<p class="answer warning">{text}</p>'
+
+
+def _held(study: Study) -> str:
+    """Say which results do not count, because the noise cannot explain them."""
+    if not study.held:
+        return ""
+    rows = [
+        [result.number, result.arm, ", ".join(f"{x:g}" for x in result.values), result.told]
+        for result in study.held
+    ]
+    return (
+        f'<div class="answer warning"><p>{len(rows)} result{"" if len(rows) == 1 else "s"} '
+        "beyond what the noise allows: held, and not counted, until someone confirms or "
+        f"corrects them.</p>\n{table(['result', 'arm', 'values', 'told'], rows)}</div>"
+    )
+
+
+def _remaining(known: Status) -> str:
+    more = known.evidence.get("remaining")
+    return "" if more is None else f", about {more:,.0f} more results (an even chance)"
+
+
+def _promise(state: State) -> str:
+    rules, problem = state.rules, state.problem
+    return (
+        "<p>An answer is Pareto-optimal if no other is at least as good in every objective and "
+        f"better in one. What the stopping rule promises: {escape(promise(rules, problem))} "
+        "Proofs (below) hold whatever rule is used to stop: with probability at least "
+        f"{1 - rules.delta:g} none of them is wrong at any time, whatever the truth is"
+        f"{within(problem)}.</p>"
+    )
+
+
+def _design(state: State) -> str:
+    problem, rules = state.problem, state.rules
+    sd = np.sqrt(np.diag(problem.covariance))
+    correlation = problem.covariance / np.outer(sd, sd)
+    head = ["objective", "better", "sd of one result"]
+    rows: list[list[Any]] = [
+        [name, "more" if way == "max" else "less", f"{sd[c]:.4g}"]
+        for c, (name, way) in enumerate(
+            zip(problem.objectives, problem.directions, strict=True)
+        )
+    ]
+    if np.any(np.triu(correlation, 1)):
+        head += [f"correlation with {name}" for name in problem.objectives]
+        for row, line in zip(rows, correlation, strict=True):
+            row += [f"{value:.3g}" for value in line]
+    facts: list[list[Any]] = [
+        ["registered", in_utc(state.created.at)],
+        ["delta", f"{rules.delta:g}"],
+        ["stopping rule", f"{rules.stopping}: {STOPPING[rules.stopping].about}"],
+        ["sampling rule", f"{rules.sampling}: {SAMPLING[rules.sampling].about}"],
+    ]
+    if rules.calibrated:
+        about = CALIBRATION[rules.calibration].about
+        facts.append(["calibration", f"{rules.calibration}: {about}"])
+    others = {k: getattr(rules, k) for k in ("draws", "tracking", "eta", "alpha", "kappa")}
+    facts.append(["other settings", ", ".join(f"{k} {v}" for k, v in others.items())])
+    theta = problem.parameter_set
+    if theta is not None:
+        kind = f"ball of radius {theta.radius}" if isinstance(theta, Ball) else repr(theta)
+        facts.append(["parameter set", kind])
+    if problem.prior is not None:
+        worth = zip(problem.arms, problem.prior.means, problem.prior.pulls, strict=True)
+        facts.append(
+            ["prior", "; ".join(f"{a}: {m}, worth {n:g} results" for a, m, n in worth)]
+        )
+    if not problem.unstructured:
+        facts.append(["model", f"linear in {problem.h} features (see the end)"])
+        xi = problem.model.xi
+        facts.append(["regularisation", f"{xi:.6g}" if xi else "none: least squares"])
+    facts.append([f"{problem.K} arms", ", ".join(problem.arms)])
+    if problem.transductive:
+        facts.append([f"{problem.n} answers", ", ".join(problem.answers)])
+    facts.append(["seed", str(state.seed)])
+    return (
+        "<h2>The design as registered</h2>\n" + table(None, facts) + table(head, rows, right=2)
+    )
+
+
+def _measured(state: State, known: Status, at: str) -> str:
+    problem, ledger = state.problem, state.ledger
+    tickets = Counter(ticket.state(at) for ticket in ledger.tickets)
+    withdrawn = sum(result.withdrawn for result in ledger.results)
+    held = sum(result.held and not result.withdrawn for result in ledger.results)
+    corrected = sum(result.corrected > 0 for result in ledger.results)
+    text = f"{len(ledger.results):,} results were told and {known.results:,} count. "
+    text += f"Withdrawn: {withdrawn:,}; corrected: {corrected:,}; held: {held:,}. "
+    if ledger.tickets:
+        counts = ", ".join(
+            f"{tickets[kind]:,} {kind}" for kind in ("told", "open", "expired", "cancelled")
+        )
+        text += f"Of {len(ledger.tickets):,} measurements asked for: {counts}. "
+    if ledger.results:
+        first, last = ledger.results[0].told, ledger.results[-1].told
+        text += f"First result {in_utc(first)}, last {in_utc(last)}."
+    head = ["arm", "results", "pending", *problem.objectives]
+    rows = []
+    for arm, row in known.arms.iterrows():
+        none = "no estimate yet" if row["pulls"] else "not measured"
+        cells = [
+            _estimate(row[f"{o} estimate"], row[f"{o} se"], none) for o in problem.objectives
+        ]
+        rows.append([arm, f"{row['pulls']:,.0f}", f"{row['pending']:,.0f}", *cells])
+    return (
+        f"<h2>What was measured</h2>\n<p>{text}</p>\n{table(head, rows, right=1)}"
+        '<p class="small">Estimates of the means ± standard errors; pending: asked for, not '
+        "yet told.</p>"
+    )
+
+
+def _assumptions(found: Diagnosis) -> str:
+    """Say whether the results look like what every promise rests on."""
+    text = "Promises rest on what is assumed: results that are independent and normal around "
+    text += "the mean of their arm, with the covariance registered. "
+    text += found.scatter_text
+    if found.fit is not None and not found.fit.rejected:
+        fit = str(found.fit)
+        text += f" {fit[0].upper()}{fit[1:]}."
+    if found.untested:
+        text += f" Not tested: {'; '.join(found.untested)}."
+    if found.deviations:
+        verdict = '<p class="answer warning">The results are not as assumed, and what is '
+        verdict += "promised may not hold; what was found is below.</p>"
+    else:
+        verdict = "<p>Nothing speaks against it.</p>" if found.scatter else ""
+    rows = [
+        [one.kind, f"{one.what[0].upper()}{one.what[1:]}.", one.chance, f"{one.advice}."]
+        for one in found.findings
+    ]
+    head = ["finding", "what", "how sure", "what to do"]
+    level = (
+        '<p class="small">p: the chance of something as striking, of its kind, in results that '
+        f"are as assumed. It is said if that happens by chance in at most {found.level:g} of "
+        "such studies, at each look anew.</p>"
+    )
+    return (
+        "<h2>Do the results look like what was assumed?</h2>\n"
+        f"<p>{escape(text)}</p>\n{verdict}" + (f"{table(head, rows)}{level}" if rows else "")
+    )
+
+
+def _front(study: Study, known: Status) -> str:
+    if not known.candidate_set:
+        return ""
+    problem = study.problem
+    region = "interval" if problem.d == 1 else "ellipse"
+    caption = (
+        f"Estimated means. The {region} of an answer holds its true mean with posterior "
+        "probability 0.95. The candidate set is filled; answers proven to be Pareto-optimal "
+        "are diamonds, those proven not to be are grey crosses."
+    )
+    if problem.d == 2:
+        caption += " What lies behind the line is dominated by the candidate set."
+    elif problem.d > 2:
+        caption += (
+            " The broken line is the front in the two objectives drawn: an answer behind it "
+            "may be optimal for its other objectives."
+        )
+    size = (PLANE[0], front_height(problem, PLANE[1]))
+    drawn = []
+    pairs: list[Any] = list(combinations(problem.objectives, 2)) or [None]
+    for pair in pairs:
+        ax = plots.detached(size)
+        drawn.append(plots.front(study, ax, pair, legend=False, status=known).figure)
+    return f"<h2>The front</h2>\n{figures(drawn, caption, legend(used_marks(known)))}"
+
+
+def _verdicts(state: State, known: Status) -> str:
+    proven = kind_of_promise(state.rules) == PROVEN
+    head = ["answer", "finding", "probability of being optimal", "proof", "reason"]
+    rows = []
+    for answer, row in known.answers.iterrows():
+        name = f"{answer} (also {row['also']})" if row["also"] else answer
+        chance = row["probability"]
+        shown = (
+            ""
+            if np.isnan(chance)
+            else f"{chance:.3f}"
+            if 5e-4 < chance < 0.9995
+            else f"{chance:.6g}"
+        )
+        finding = "optimal" if row["candidate"] else "not optimal"
+        if not known.stopped:
+            finding = "candidate" if row["candidate"] else ""
+        proof = {"in": "optimal", "out": "not optimal", "open": "not yet"}[row["verdict"]]
+        if row["verdict"] == "open" and known.stopped and proven:
+            proof = f"{finding}, with the set"
+        rows.append([name, finding, shown, proof, row["reason"]])
+    finding = (
+        f"Finding: what the stopping rule concludes ({short_promise(state.rules)})."
+        if known.stopped
+        else "Candidates are the Pareto set of the estimates; nothing is concluded yet."
+    )
+    return (
+        f"<h2>Answers</h2>\n<p>{finding} Proof: what is proven of the single answer by now, at "
+        "the same delta and whatever the rule; a finding needs none, and takes fewer results. "
+        "&ldquo;About n more&rdquo; results complete a proof with an even chance.</p>\n"
+        f"{table(head, rows)}"
+    )
+
+
+def _course(study: Study) -> str:
+    state = study.state
+    if not any(result.counts for result in state.ledger.results):
+        return ""
+    pulls = plots.pulls(study, plots.detached(COURSE))
+    evidence = plots.evidence(study, plots.detached(COURSE))
+    return (
+        "<h2>Over time</h2>\n"
+        + figures([pulls.figure], "Results of each arm, with the results as they count now.")
+        + figures([evidence.figure], evidence_caption(state.rules))
+    )
+
+
+def _estimate(mean: float, se: float, none: str) -> str:
+    if np.isnan(mean):
+        return none
+    digits = 3 if se == 0 else int(np.clip(1 - np.floor(np.log10(se)), 0, 8))
+    return f"{mean:.{digits}f} ± {se:.{digits}f}"

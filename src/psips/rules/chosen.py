@@ -1,0 +1,210 @@
+"""A choice of rules by name, checked: which go together, and the confidence asked for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from psips.errors import InputError, unknown
+from psips.rules.sampling import DRAWS, SAMPLING, TRACKING, SamplingRule
+from psips.rules.stopping import CALIBRATION, STOPPING, StoppingRule
+
+if TYPE_CHECKING:
+    from psips.kernels.model import Floats
+    from psips.problem import Problem
+    from psips.rules.program import Program
+
+OWN = "own"  # the stopping rule of the sampling rule; the calibration of the stopping rule
+NO_CALIBRATION = "heuristic"  # what a rule says that has none
+
+
+def _check_name(kind: str, name: str, table: Mapping[str, object]) -> None:
+    if not isinstance(name, str) or name not in table:
+        raise unknown(kind, str(name), list(table))
+
+
+def _enumerated(names: Sequence[str]) -> str:
+    quoted = [repr(name) for name in names]
+    return (
+        " and ".join(filter(None, [", ".join(quoted[:-1]), *quoted[-1:]])) or "none to choose"
+    )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """A choice of rules and the confidence asked for.
+
+    Parameters
+    ----------
+    delta : float
+        Accepted probability of a wrong answer, in (0, 1).
+    sampling, stopping, calibration, draws, tracking : str
+        Names from the tables of `psips.rules`. The stopping rule is the sampling rule's own
+        unless another is given: "ape", "elimination" and "posterior" (PSIPS as published)
+        bring one along, the others stop by "glr" ("posterior" with ``draws="literal"``, which
+        is the published loop). The calibration belongs to the stopping
+        rules "glr" ("measured" unless another is given; "heuristic" with the sampling rule
+        "track-and-stop", as published) and "posterior" ("heuristic", as published);
+        "ape" and "elimination" have no other than "heuristic", "certified" and
+        "predicted" are always proven, and "bayes" is a Bayesian statement by the problem's
+        prior, or a flat one, which bounds no error rate. Rules without a calibration say
+        "heuristic", which means nothing there. `dataclasses.replace` keeps what was chosen so;
+        give "own" to have it chosen anew.
+    eta : float or "estimate"
+        Inflation of the min learner's draws; "estimate" is the paper's Algorithm 2.
+    alpha : float
+        Forced exploration has weight ``n ** -alpha`` in the n-th ask. The paper leaves it
+        open; 0.35 needs fewer samples than 0.5 in short runs and no more in long ones.
+    kappa : float
+        Factor of the budget in the calibration "sharp".
+
+    Examples
+    --------
+    >>> Rules(delta=0.05).sampling
+    'directed'
+    >>> Rules(sampling="track-and-stop").stopping
+    'glr'
+    """
+
+    delta: float = 0.1
+    sampling: str = "directed"
+    stopping: str = OWN
+    calibration: str = OWN
+    draws: str = "first-hit"
+    tracking: str = "c-tracking"
+    eta: float | str = 1.0
+    alpha: float = 0.35
+    kappa: float = 2.0
+
+    def __post_init__(self) -> None:
+        if not _is_number(self.delta) or not 0.0 < self.delta < 1.0:
+            raise InputError(
+                f"delta is the accepted probability of a wrong answer: expected a number "
+                f"between 0 and 1, got {self.delta!r}; 0.05 or 0.1 are usual"
+            )
+        _check_name("sampling rule", self.sampling, SAMPLING)
+        if self.stopping == OWN:
+            own = self._sampling.own
+            outside = self.draws == "literal" and not (
+                STOPPING[own].literal or self._sampling.rival
+            )
+            object.__setattr__(self, "stopping", "posterior" if outside else own)
+        _check_name("stopping rule", self.stopping, STOPPING)
+        if self.calibration == OWN:
+            object.__setattr__(self, "calibration", self._own_calibration())
+        _check_name("calibration", self.calibration, CALIBRATION)
+        _check_name("kind of draws", self.draws, DRAWS)
+        _check_name("tracking", self.tracking, TRACKING)
+        self._check_company()
+        self._check_numbers()
+
+    @property
+    def _sampling(self) -> SamplingRule:
+        return SAMPLING[self.sampling]
+
+    @property
+    def _stopping(self) -> StoppingRule:
+        return STOPPING[self.stopping]
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether the stopping rule has calibrations to choose from."""
+        return len(self._stopping.calibrations) > 1
+
+    def _own_calibration(self) -> str:
+        published = self._sampling.calibration
+        known = self._stopping.calibrations
+        return published if published in known else known[0] if known else NO_CALIBRATION
+
+    def _check_numbers(self) -> None:
+        number = _is_number(self.eta) and 0 < float(self.eta) < math.inf
+        if not number and self.eta != "estimate":
+            raise InputError(
+                f"eta inflates the learner's draws: expected a positive number or "
+                f"'estimate', got {self.eta!r}"
+            )
+        if not _is_number(self.alpha) or not 0.0 < self.alpha < 1.0:
+            raise InputError(
+                f"alpha is the rate of forced exploration: expected a number between 0 and 1, "
+                f"got {self.alpha!r}"
+            )
+        if not _is_number(self.kappa) or not 0.0 < self.kappa < math.inf:
+            raise InputError(f"kappa: expected a positive number, got {self.kappa!r}")
+
+    def _check_company(self) -> None:
+        """Refuse rules that do not go together."""
+        sampling, stopping = self._sampling, self._stopping
+        of = [name for name, rule in STOPPING.items() if self.calibration in rule.calibrations]
+        if self.calibration not in stopping.calibrations and len(of) == 1:
+            known = _enumerated(stopping.calibrations)
+            raise InputError(
+                f"the calibration {self.calibration!r} is one of the rule {of[0]!r}: the rule "
+                f"{self.stopping!r} has {known}; leave calibration out"
+            )
+        if self.calibration == "proven" and stopping.unproven:
+            first_hit = " and draws='first-hit'" if self.draws == "literal" else ""
+            raise InputError(
+                f"the stopping rule {self.stopping!r} {stopping.unproven}, so it has no "
+                f"calibration 'proven': leave sampling at its default and choose "
+                f"stopping='posterior', 'glr' or 'certified'{first_hit}, which have a proof "
+                f"('posterior' not for every problem, linear ones need "
+                f"parameter_set=Ball(...)), or leave calibration out"
+            )
+        if stopping.predicts and sampling.rival:
+            raise InputError(
+                f"the stopping rule {self.stopping!r} does not go with the sampling rule "
+                f"{self.sampling!r}, a rival with rounds of its own: choose stopping="
+                f"'certified', which is proven too, or leave sampling at its default"
+            )
+        if stopping.partner not in ("", self.sampling):
+            raise InputError(
+                f"the stopping rule {self.stopping!r} belongs to the sampling rule "
+                f"{stopping.partner!r}, not to {self.sampling!r}"
+            )
+        if self.draws == "literal" and sampling.rival:
+            raise InputError(
+                f"draws='literal' is the published loop, which the sampling rule "
+                f"{self.sampling!r} is not part of: leave draws at 'first-hit'"
+            )
+        if self.draws == "literal" and not stopping.literal:
+            raise InputError(
+                f"draws='literal' is the published loop, which stops by 'posterior' or "
+                f"'never', not by {self.stopping!r}: leave draws at 'first-hit'"
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rules as plain data."""
+        return asdict(self)
+
+    def program(self, problem: Problem, target: Floats | None = None) -> Program:
+        """Return the rules as a run follows them, checked against the problem."""
+        import numpy as np  # here, so that names of rules are there without the kernels
+
+        from psips.kernels.state import Options
+        from psips.rules import program
+
+        sampling, stopping, literal = self._sampling, self._stopping, self.draws == "literal"
+        program.check_fit(sampling, stopping, problem)
+        if sampling.knows and target is None:
+            raise InputError(
+                f"the sampling rule {self.sampling!r} needs the truth: use it in simulations "
+                f"only"
+            )
+        options = Options(
+            sampling.learner,
+            TRACKING[self.tracking].code,
+            program.eta_of(self.eta, literal, problem),
+            float(self.alpha),
+            program.calibration_of(
+                stopping, self.calibration, self.delta, self.kappa, literal, problem
+            ),
+            np.zeros(0) if target is None else np.ascontiguousarray(target, float),
+        )
+        steps = program.steps_of(sampling, stopping, literal)
+        return program.Program(*steps, options, stopping, literal, sampling.rival)

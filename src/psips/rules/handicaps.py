@@ -1,0 +1,54 @@
+"""What squared distances count for in the rule "glr", measured."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from psips.kernels.model import Floats
+
+
+def handicaps(covariance: Floats, delta: float) -> Floats:
+    """Return what squared distances count for, by how many inequalities are in play.
+
+    The first row is for "i below j". Noise that takes an estimate out of it in one objective
+    is one-sided normal; in k objectives its square follows a chi-bar-square law, whose tail is
+    heavier. Squares are shrunk so that the tails agree where the rule first looks. The weights
+    of the law are binomial for independent objectives, and smaller for positively correlated
+    ones; for others Perlman's bound (1969) holds. The second row is for "z escapes" from
+    several others; it is the same.
+
+    Returns
+    -------
+    array (2, d + 1)
+    """
+    from scipy.special import comb, gammaincc
+
+    from psips.kernels.ratio import EARLY, OFFSET
+
+    d = len(covariance)
+    least = -math.log(delta) + math.log(EARLY) + OFFSET
+    wanted = 0.5 * gammaincc(0.5, least)
+
+    def factor(weights: Floats) -> float:
+        """Return 2 least / x with x the square whose tail is ``wanted``."""
+        half = 0.5 * np.arange(1, len(weights) + 1)
+        low, high = least, least + 20.0 + 4.0 * len(weights)
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            if (weights * gammaincc(half, middle)).sum() > wanted:
+                low = middle
+            else:
+                high = middle
+        return least / high
+
+    scale = np.sqrt(np.diag(covariance))
+    negative = bool((covariance / np.outer(scale, scale) < -1e-9).any())
+    found = np.ones((2, d + 1))
+    for k in range(2, d + 1):
+        j = np.arange(1, k + 1)
+        independent = factor(np.asarray(comb(k, j), dtype=np.float64) / 2.0**k)
+        extreme = factor(np.where(j >= k - 1, 0.5, 0.0))
+        found[:, k] = extreme if negative else independent
+    return found

@@ -1,0 +1,139 @@
+"""Rules as a run follows them: the steps of its loop and the numbers these read."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from psips.errors import InputError, NoProofError
+from psips.kernels.codes import NOBODY, TRACK
+from psips.kernels.model import BALL
+from psips.problem import Problem
+from psips.problem.parameters import Ball
+from psips.rules.handicaps import handicaps
+from psips.rules.sampling import SamplingRule
+from psips.rules.stopping import CALIBRATION, STOPPING, StoppingRule
+
+if TYPE_CHECKING:
+    from psips.kernels.state import Options
+    from psips.kernels.thresholds import Calibration
+
+COVER, SET = "judging:renew_cover", "judging:renew_set"
+
+
+class Program(NamedTuple):
+    """Rules as a run follows them."""
+
+    choose: str  # kernels, as module:function
+    renew: str
+    judge: str
+    options: Options
+    stopping: StoppingRule
+    published: bool  # draws one by one
+    rival: bool  # the sampling rule has a state of its own
+
+    @property
+    def covers(self) -> bool:
+        """Whether a cover of the alternative is kept up to date."""
+        return self.renew == COVER
+
+    @property
+    def plain_ahead(self) -> bool:
+        """Whether asks ahead of the first results go by the exploration weights alone."""
+        learns = self.options.learner != NOBODY and not self.published
+        return learns and self.options.tracking == TRACK
+
+    def endless(self) -> Program:
+        """Return the same without an end."""
+        never = STOPPING["never"]
+        return self._replace(judge=never.step, stopping=never)
+
+
+def check_fit(sampling: SamplingRule, stopping: StoppingRule, problem: Problem) -> None:
+    """Refuse rules that are not made for the problem."""
+    if problem.prior is not None and not stopping.prior:
+        name = next(name for name, one in STOPPING.items() if one is stopping)
+        raise InputError(
+            f"a prior serves the stopping rule 'bayes': the rule {name!r} is "
+            f"proven, or measured, for the data alone; choose stopping='bayes' or leave "
+            f"the prior out"
+        )
+    misfit = sampling.misfit(problem) or stopping.misfit(problem)
+    if misfit:
+        raise InputError(misfit)
+
+
+def steps_of(
+    sampling: SamplingRule, stopping: StoppingRule, literal: bool
+) -> tuple[str, str, str]:
+    """Return the steps of the loop: choose, renew, judge."""
+    if literal:
+        learns = sampling.learner != NOBODY
+        choose = "published:choose_published" if learns else sampling.step
+        return choose, SET, stopping.literal
+    proving = stopping.predicts and sampling.proving
+    renew = COVER if sampling.jumps or stopping.jumps else SET
+    return sampling.proving if proving else sampling.step, renew, stopping.step
+
+
+def eta_of(eta: float | str, literal: bool, problem: Problem) -> float:
+    """Return eta, 0 for Algorithm 2; linear problems have eta = 1 / (8 L_A^2 L_Theta^2)."""
+    if eta != "estimate":
+        return float(eta)
+    if problem.unstructured:
+        if not literal:
+            raise InputError(
+                "eta = 'estimate' belongs to the published loop: choose draws='literal', "
+                "or a number for eta"
+            )
+        return 0.0
+    model = problem.model
+    if model.kind != BALL:
+        raise InputError(
+            "eta = 'estimate' needs a bounded parameter set in a linear problem: "
+            "give parameter_set=Ball(...), or a number for eta"
+        )
+    longest = np.sqrt((model.A**2).sum(axis=1).max() / np.linalg.eigvalsh(model.Sigma)[0])
+    return float(1.0 / (8.0 * longest**2 * (model.ball**2).sum()))
+
+
+def calibration_of(
+    stopping: StoppingRule,
+    calibration: str,
+    delta: float,
+    kappa: float,
+    literal: bool,
+    problem: Problem,
+) -> Calibration:
+    """Return what the thresholds are made of; refuse what is to be proven and has no proof."""
+    from psips.kernels.thresholds import Calibration, log_q
+
+    unproven = stopping.unproven_for(problem, calibration, literal)
+    if unproven:
+        raise NoProofError(unproven)
+    model = problem.model
+    log_inverse = -math.log(delta)
+    table = np.zeros(1)
+    extent = bias = 0.0
+    if not problem.unstructured:
+        extent = float((model.A**2).sum(axis=1).max())
+        if isinstance(problem.parameter_set, Ball):
+            smallest = float(np.linalg.eigvalsh(model.Sigma)[0])
+            # As the lemma's proof has it; as printed, xi divides, which is less for xi > 1.
+            bias = float(model.ball.max()) * math.sqrt(model.d * model.xi / (2 * smallest))
+    if calibration == "proven" and stopping.draws:
+        sizes = range(model.n + 1)
+        table = np.array([log_q(model, log_inverse, s) for s in sizes])
+    return Calibration(
+        CALIBRATION[calibration].code,
+        log_inverse,
+        float(kappa),
+        table,
+        extent,
+        handicaps(problem.covariance, delta)
+        if calibration == "measured"
+        else np.ones((2, problem.d + 1)),
+        bias,
+    )

@@ -1,0 +1,91 @@
+"""What stands behind delta, in words that can be signed, and what a rule's evidence is."""
+
+from __future__ import annotations
+
+from psips.problem import Problem
+from psips.rules.chosen import Rules
+from psips.rules.stopping import (
+    BAYESIAN,
+    CALIBRATION,
+    HEURISTIC,
+    MEASURED,
+    NONE,
+    PROVEN,
+    STOPPING,
+)
+
+
+def kind_of_promise(rules: Rules) -> str:
+    """Return which kind of promise the stopping rule carries.
+
+    Examples
+    --------
+    >>> kind_of_promise(Rules()), kind_of_promise(Rules(stopping="certified"))
+    ('measured', 'proven')
+    """
+    return STOPPING[rules.stopping].promise or CALIBRATION[rules.calibration].promise
+
+
+def promise(rules: Rules, problem: Problem) -> str:
+    """Say what stands behind delta with these rules in this problem.
+
+    Examples
+    --------
+    >>> problem = Problem(objectives=["gain"], covariance=[1], arms=2)
+    >>> promise(Rules(stopping="certified", delta=0.05), problem)
+    'Proven: if the noise is Gaussian with the covariance registered, the set is wrong with ...
+    """
+    delta = f"{rules.delta:g}"
+    return {
+        NONE: (
+            f"None: the rule {rules.stopping!r} does not stop, so nothing is claimed of the "
+            "set."
+        ),
+        BAYESIAN: (
+            "Bayesian: at the stop, the posterior probability of another set is at most "
+            f"{delta}, by the prior registered, or a flat one. This bounds no rate of error."
+        ),
+        PROVEN: (
+            "Proven: if the noise is Gaussian with the covariance registered, the set is wrong "
+            f"with probability at most {delta}, whatever the truth is{within(problem)}."
+        ),
+        MEASURED: (
+            f"Measured, not proven: if the noise is Gaussian with the covariance registered, "
+            f"the set is meant to be wrong with probability at most {delta}. In simulations "
+            "of problems chosen to be hard for it, the rule kept to that; the calibration page "
+            "of the documentation has them."
+        ),
+        HEURISTIC: (
+            f"Heuristic: the thresholds aim at wrong sets with probability at most {delta}; "
+            f"{STOPPING[rules.stopping].experience}"
+        ),
+    }[kind_of_promise(rules)]
+
+
+def short_promise(rules: Rules) -> str:
+    """Return the promise in a few words.
+
+    Examples
+    --------
+    >>> short_promise(Rules(delta=0.05))
+    'confidence 0.95, measured'
+    """
+    level = f"{1 - rules.delta:.10g}"
+    return {
+        NONE: "no promise",
+        BAYESIAN: f"posterior probability {level}",
+        PROVEN: f"confidence {level}, proven",
+        MEASURED: f"confidence {level}, measured",
+        HEURISTIC: f"aimed at confidence {level}, without a promise",
+    }[kind_of_promise(rules)]
+
+
+def within(problem: Problem) -> str:
+    """Say where the truth must lie for what is proven to hold."""
+    return "" if problem.parameter_set is None else " within the parameter set registered"
+
+
+def evidence_caption(rules: Rules) -> str:
+    """Say what the figure of the evidence over time shows."""
+    rule = STOPPING[rules.stopping]
+    return rule.caption.format(nuance=rule.nuance.get(rules.calibration, ""))

@@ -1,0 +1,152 @@
+"""The sampling rules: which arm is pulled next. Each is declared here, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from psips.kernels.codes import DIRECTED, MIXTURE, NOBODY, POSTERIOR, PROJECTED, TRACK
+
+if TYPE_CHECKING:
+    from psips.problem import Problem
+
+
+class Choice(NamedTuple):
+    """One line on what a choice means, and its number in the kernels."""
+
+    about: str
+    code: int
+
+
+def fits_all(problem: Problem) -> str:  # noqa: ARG001
+    """Return why a rule is not made for a problem; "" if it is."""
+    return ""
+
+
+@dataclass(frozen=True)
+class SamplingRule:
+    """A sampling rule.
+
+    Parameters
+    ----------
+    about : str
+        One line on what it does.
+    step : str
+        The kernel that chooses an arm, as module:function in `psips.kernels`.
+    own : str
+        The stopping rule that it brings along.
+    calibration : str
+        That of its own stopping rule, if it was published with another than the rule's first.
+    jumps : bool
+        Whether it draws from the alternative, so that a cover of it is kept up to date.
+    learner : int
+        Who learns from those draws, see `psips.kernels.codes`.
+    proving : str
+        The kernel that chooses while a set that was predicted is proven; "" if it is ``step``.
+    rival : bool
+        Whether it has rounds and a state of its own.
+    knows : bool
+        Whether it knows the truth, so that it serves in simulations only.
+    misfit : callable
+        Of a problem: why the rule is not made for it, "" if it is.
+    """
+
+    about: str
+    step: str
+    own: str = "glr"
+    calibration: str = ""
+    jumps: bool = False
+    learner: int = NOBODY
+    proving: str = ""
+    rival: bool = False
+    knows: bool = False
+    misfit: Callable[[Problem], str] = fits_all
+
+
+def arms_one_by_one(name: str) -> Callable[[Problem], str]:
+    """Return a check that refuses features, which intervals of single arms do not see."""
+
+    def misfit(problem: Problem) -> str:
+        if problem.unstructured:
+            return ""
+        return (
+            f"the rule {name!r} compares arms measured one by one and has no use for "
+            f"features: choose 'track-and-stop' or 'projected' in a linear problem"
+        )
+
+    return misfit
+
+
+def _one_objective(problem: Problem) -> str:
+    if problem.unstructured and problem.d == 1:
+        return ""
+    linear = "" if problem.unstructured else ", with features"
+    return (
+        f"the sampling rule 'top-two' finds the best of arms without features by one "
+        f"objective: this problem has {problem.d} objective(s){linear}"
+    )
+
+
+SAMPLING = {
+    "directed": SamplingRule(
+        "pulls what tells most of the piece of the alternative just drawn",
+        "choosing:choose_directed",
+        jumps=True,
+        learner=DIRECTED,
+        proving="predicted:choose_predicted",
+    ),
+    "projected": SamplingRule(
+        "AdaHedge against the nearest point of the piece that was drawn",
+        "choosing:choose_projected",
+        jumps=True,
+        learner=PROJECTED,
+    ),
+    "posterior": SamplingRule(
+        "PSIPS as published: AdaHedge against posterior draws",
+        "choosing:choose_posterior",
+        own="posterior",
+        jumps=True,
+        learner=POSTERIOR,
+    ),
+    "uniform": SamplingRule("an arm at random", "choosing:choose_uniform"),
+    "round-robin": SamplingRule("the arm with the fewest pulls", "choosing:choose_round_robin"),
+    "oracle": SamplingRule(
+        "the optimal weights of the truth: a yardstick", "choosing:choose_oracle", knows=True
+    ),
+    "ape": SamplingRule(
+        "APE (Kone et al. 2023): the arm least clear, or its nearest rival",
+        "rivals:choose_ape",
+        own="ape",
+        rival=True,
+        misfit=arms_one_by_one("ape"),
+    ),
+    "elimination": SamplingRule(
+        "Auer et al. 2016: all arms not yet accepted or dropped, in turn",
+        "rivals:choose_elimination",
+        own="elimination",
+        rival=True,
+        misfit=arms_one_by_one("elimination"),
+    ),
+    "track-and-stop": SamplingRule(
+        "Crepon et al. 2024: weights climb the gradient of the likelihood ratio",
+        "gradient:choose_track_and_stop",
+        calibration="heuristic",
+        rival=True,
+    ),
+    "top-two": SamplingRule(
+        "Top-Two Thompson Sampling (Russo 2016), for one objective",
+        "rivals:choose_top_two",
+        own="posterior",
+        rival=True,
+        misfit=_one_objective,
+    ),
+}
+DRAWS = {
+    "first-hit": Choice("jumps to the first draw in the alternative; same law", 0),
+    "literal": Choice("one draw after the other, as published", 1),
+}
+TRACKING = {
+    "c-tracking": Choice("the arm furthest behind the weights played so far", TRACK),
+    "mixture": Choice("an arm drawn from the weights, as published", MIXTURE),
+}

@@ -1,0 +1,398 @@
+"""The state of one run and the compiled steps that change it.
+
+Sessions, studies and simulations all drive an ``Engine``; what it does is a function of
+the key and of the results it was told, in their order.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from psips.attention import attentively
+from psips.kernels.accounts import (
+    Account,
+    conclude_account,
+    level_of,
+    no_account,
+    open_account,
+    weigh_account,
+)
+from psips.kernels.belief import RESULTS, SPANNED, Belief, empty_belief, learn, refit
+from psips.kernels.cover import Cover, empty_cover
+from psips.kernels.draws import Draw, empty_draw
+from psips.kernels.front import MEMBERS, RECORDS, Front, empty_front
+from psips.kernels.jit import address, no_steps
+from psips.kernels.loop import ASK, PREDICT, RUN, TELL, drive
+from psips.kernels.model import Floats, Model, Stream
+from psips.kernels.noise import Source
+from psips.kernels.outcome import HINT, OUTCOMES, STOPPED
+from psips.kernels.records import Record
+from psips.kernels.rival import Rival, empty_rival
+from psips.kernels.state import ASKED, REBUILD, Learner, Run, empty_learner
+from psips.rules.program import Program
+
+CAPACITY = 4096  # half-spaces a cover may hold; a larger one is not built
+SWIFT = 100  # answers up to which a step takes no time that anybody would cut short
+PAUSE = 0.1  # seconds that a slice of a run takes, about
+FIRST_SLICE = 64  # results in the first of them
+LARGE_CAPACITY = 32768  # the same, beyond a hundred answers
+
+
+class Engine:
+    """One run: what is known, the candidate set, the learner, and the key of its draws.
+
+    ``prior``, pulls (K,) and means (K, d), counts as results that were there from the start.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        program: Program,
+        key: Stream,
+        prior: tuple[Floats, Floats] | None = None,
+    ) -> None:
+        self.model = model
+        self.program = program
+        self.key = key
+        self.prior = prior
+        capacity = 0 if program.published else capacity_for(model)
+        self.belief: Belief = empty_belief(model)
+        self.front: Front = empty_front(model)
+        self.cover: Cover = empty_cover(model, capacity)
+        self.learner: Learner = empty_learner(model)
+        self.rival: Rival = empty_rival(model, self.front)
+        self.outcome: Floats = np.zeros(OUTCOMES)
+        self.outcome[HINT + 1] = -1.0
+        self._draw: Draw = empty_draw(model, capacity)
+        self._nowhere = nowhere(model)
+        self.accounts: list[Account] = []  # of the rule 'predicted'
+        self.active = -1  # which of them was predicted last
+        self._nothing = no_account(model)
+        self._steps: dict[str, Any] = {}
+        self._shared = no_steps(1)
+        self._hold_together()
+        if prior is not None:
+            nothing = np.zeros((model.K, model.d))
+            self.know(np.zeros(model.K), np.zeros((model.h, model.d)), nothing)
+        self.judge()
+
+    def _hold_together(self) -> None:
+        """Make of the parts what the steps are handed."""
+        self._run = Run(
+            self.model,
+            self.program.options,
+            self.belief,
+            self.front,
+            self.cover,
+            self._draw,
+            self.learner,
+            self.rival,
+            self.account,
+            self.outcome,
+            self.key,
+            self._shared,
+        )
+
+    def know(self, pulls: Floats, B: Floats, sums: Floats | None = None) -> None:
+        """Set what is known to results summed up: ``pulls`` (K,), ``B`` = sum of a x^T.
+
+        ``sums`` (K, d) are those of each arm; NaN in a linear problem if they are left out.
+        """
+        N0, B0 = self._imagined()
+        if not self.model.unstructured:
+            self.belief.sums[:] = np.nan if sums is None else sums
+        _settle(self.model, self.belief, pulls, pulls + N0, B + B0)
+
+    def without_prior(self) -> Engine:
+        """Return a run that knows the results alone, or this one if there is no prior."""
+        if self.prior is None:
+            return self
+        alone = self._fresh()
+        alone.know(self.belief.pulls, self.belief.B - self._imagined()[1], self.belief.sums)
+        alone.judge()
+        return alone
+
+    def _imagined(self) -> tuple[Floats, Floats]:
+        """Return pulls (K,) and sum of a x^T (h, d) of the prior."""
+        if self.prior is None:
+            return np.zeros(self.model.K), np.zeros((self.model.h, self.model.d))
+        pulls, means = self.prior
+        sums = pulls[:, None] * means
+        return pulls, sums if self.model.unstructured else self.model.A.T @ sums
+
+    def _fresh(self) -> Engine:
+        """Return a run of the same problem that knows nothing and never stops."""
+        return Engine(self.model, self.program.endless(), self.key)
+
+    def learn(self, arm: int, x: Floats) -> None:
+        """Take in one result, without judging yet."""
+        belief = self.belief
+        if self.model.unstructured:  # nothing to compile for
+            belief.pulls[arm] += 1.0
+            belief.N[arm] += 1.0
+            belief.tally[RESULTS] += 1
+            belief.B[arm] += x
+            belief.theta[arm] = belief.B[arm] / belief.N[arm]
+        else:
+            learn(self.model, belief, arm, x)
+        self.learner.pending[arm] = max(0.0, self.learner.pending[arm] - 1.0)
+
+    def judge(self) -> None:
+        """Bring candidate set and stopping rule up to date with the results."""
+        if self.ready:
+            self._drive(TELL, self._nowhere, self.key, 0)
+
+    def choose(self) -> int:
+        """Return the arm to pull next."""
+        arm = self._ahead()
+        return self._drive(ASK, self._nowhere, self.key, 0) if arm < 0 else arm
+
+    def _ahead(self) -> int:
+        """Return the arm to pull while results do not suffice; -1 if the rule's step says it.
+
+        What the steps do themselves (`psips.kernels.choosing`): arms without results first,
+        then by the exploration weights. Here nobody waits for a compiler.
+        """
+        belief, learner = self.belief, self.learner
+        if self.ready:
+            return -1
+        first = np.arange(self.model.K) if self.model.unstructured else self.model.first
+        unseen = first[belief.pulls[first] + learner.pending[first] == 0.0]
+        if len(unseen):
+            arm = int(unseen[0])
+        elif self.program.plain_ahead:
+            learner.tally[ASKED] += 1
+            learner.played[:] += self.model.explore
+            arm = int((learner.played - belief.N - learner.pending).argmax())
+        else:
+            return -1
+        learner.pending[arm] += 1.0
+        return arm
+
+    def run(self, source: Source, noise_key: Stream, results: int) -> None:
+        """Pull from ``source`` until the rule stops or ``results`` results are in."""
+        size = FIRST_SLICE  # one slice after the other, so that Ctrl-C is seen between them
+        while True:
+            begin = perf_counter()
+            told = self.results
+            self._drive(RUN, source, noise_key, min(results, told + size))
+            if self.stopped or self.results >= results:
+                break
+            size = 2 * size if perf_counter() - begin < PAUSE else max(1, size // 2)
+
+    def _drive(self, mode: int, source: Source, noise_key: Stream, results: int) -> int:
+        """Do one step, or a slice of a run; one that can be long where Ctrl-C is seen."""
+        step = mode, source, noise_key, results
+        if self.program.published or self.model.n > SWIFT:
+            return attentively(self._step, *step, stop=self._draw.made)
+        return self._step(*step)
+
+    def _step(self, mode: int, source: Source, noise_key: Stream, results: int) -> int:
+        program = self.program
+        renew = self._address(program.renew)
+        choose = self._address(program.choose) if mode != TELL else 0
+        judge = self._address(program.judge) if mode != ASK else 0
+        while True:
+            arm: int = drive(self._run, choose, renew, judge, source, noise_key, mode, results)
+            if arm != PREDICT:
+                return arm
+            self._predict()
+            if mode == TELL:
+                return arm
+
+    def _address(self, step: str) -> Any:
+        """Return where a step begins; it is compiled when it is first needed."""
+        if step not in self._steps:
+            module, name = step.split(":")
+            found = getattr(import_module(f"psips.kernels.{module}"), name)
+            self._steps[step] = address(found, self._run)
+            if step == self.program.renew and self.program.covers:
+                self._shared[REBUILD] = self._address("judging:rebuild")
+        return self._steps[step]
+
+    def _predict(self) -> None:
+        """Turn to the last account of S_hat; open one if there is none, or it is of no use."""
+        inside = self.front.inside
+        known = [j for j, one in enumerate(self.accounts) if (one.inside == inside).all()]
+        if known and known[-1] != self.active:
+            self.active = known[-1]
+        else:
+            self.active = len(self.accounts)
+            level = level_of(self.program.options.calibration.log_inverse, self.active)
+            belief = self.belief
+            self.accounts.append(
+                open_account(self.model, inside, belief.pulls, belief.B, level)
+            )
+        self._hold_together()
+        weigh_account(self.model, self.belief, self.account)
+        conclude_account(self.front, self.account, self.outcome)
+
+    @property
+    def account(self) -> Account:
+        """The set predicted last and the evidence for it, with the rule 'predicted'."""
+        return self.accounts[self.active] if self.accounts else self._nothing
+
+    @property
+    def results(self) -> int:
+        """How many results were told."""
+        return int(self.belief.tally[RESULTS])
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the stopping rule holds for the results told so far."""
+        return bool(self.outcome[STOPPED] == 1.0)
+
+    @property
+    def candidate(self) -> list[int]:
+        """Answers in S_hat; empty while the arms with results do not suffice to judge."""
+        if not self.ready:
+            return []
+        return [int(a) for a in self.front.members[: self.front.size[MEMBERS]]]
+
+    @property
+    def ready(self) -> bool:
+        """Whether results suffice to judge, see `psips.kernels.belief.ready`."""
+        if self.model.unstructured:
+            return bool((self.belief.pulls > 0).all())
+        return bool(self.belief.tally[SPANNED] == 1)
+
+    @property
+    def proposals(self) -> Floats:
+        """Proposals and literal draws made so far (2,)."""
+        return self._draw.made[:2]
+
+    def ratio(self) -> tuple[float, float]:
+        """Evidence of the rule "glr" in full, and its threshold; the run is left as it is."""
+        from psips.kernels.ratio import weigh_ratio
+
+        eta = self.program.options.eta
+        found: tuple[float, float] = weigh_ratio(
+            self.model,
+            self.program.options.calibration,
+            *self._aside()[1:],
+            max(1.0, 1.0 / eta) if eta > 0.0 else 1.0,
+        )
+        return found
+
+    def change_probability(self, draws: int = 4096) -> tuple[float, float]:
+        """Log of P(Alt(S_hat) | data) and its relative standard error."""
+        from psips.kernels.estimate import change_probability
+
+        return attentively(change_probability, *self._aside(), self.key, draws)
+
+    def probabilities(self, draws: int = 4096) -> tuple[Floats, Floats]:
+        """By answer, the probability of being Pareto-optimal and its standard error."""
+        from psips.kernels.estimate import probabilities
+
+        return attentively(probabilities, *self._aside(), self.key, draws)
+
+    def _aside(self) -> tuple[Model, Belief, Front, Cover, Draw]:
+        """Return what is known and room to look at it, so that the run is left as it is."""
+        model = self.model
+        capacity = capacity_for(model)
+        room = empty_front(model), empty_cover(model, capacity), empty_draw(model, capacity)
+        return (model, self.belief, *room)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the state as plain data; floats survive JSON to the bit."""
+        used = int(self.front.size[RECORDS])
+        return {
+            "belief": _plain(self.belief, None),
+            "front": _plain(self.front, None),
+            "cover": _plain(self.cover, used),
+            "learner": _plain(self.learner, None),
+            **({"rival": _plain(self.rival, None)} if self.program.rival else {}),
+            **(self._accounts() if self.program.stopping.predicts else {}),
+            "outcome": [repr(float(v)) for v in self.outcome],
+            "key": [int(v) for v in self.key],
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over the state of ``snapshot``."""
+        _fill(self.belief, state["belief"])
+        _fill(self.front, state["front"])
+        _fill(self.cover, state["cover"])
+        _fill(self.learner, state["learner"])
+        if self.program.rival:
+            _fill(self.rival, state["rival"])
+        if self.program.stopping.predicts:
+            self._reopen(state["accounts"], int(state["active"]))
+        self.outcome[:] = [float(v) for v in state["outcome"]]
+        self.key[:] = np.array(state["key"], np.uint64)
+
+    def _accounts(self) -> dict[str, Any]:
+        """Return what accounts cannot be rebuilt without."""
+        kept = ("inside", "N1", "B1", "settled")
+        accounts = [
+            {name: getattr(one, name).tolist() for name in kept} for one in self.accounts
+        ]
+        return {"accounts": accounts, "active": self.active}
+
+    def _reopen(self, accounts: list[dict[str, Any]], active: int) -> None:
+        """Rebuild accounts; claims are a function of what was known at the prediction."""
+        self.accounts, self.active = [], active
+        for j, kept in enumerate(accounts):
+            level = level_of(self.program.options.calibration.log_inverse, j)
+            inside, N1 = np.array(kept["inside"], bool), np.array(kept["N1"], float)
+            B1 = np.array(kept["B1"], float)
+            self.accounts.append(open_account(self.model, inside, N1, B1, level))
+            self.accounts[j].settled[:] = kept["settled"]
+        self._hold_together()
+        if self.accounts:
+            weigh_account(self.model, self.belief, self.account)
+
+
+def capacity_for(model: Model) -> int:
+    """Return how many half-spaces a cover may hold."""
+    return CAPACITY if model.n <= 100 else LARGE_CAPACITY
+
+
+def _settle(model: Model, belief: Belief, pulls: Floats, N: Floats, B: Floats) -> None:
+    """Set a belief to counts and sums."""
+    belief.pulls[:], belief.N[:], belief.B[:], belief.tally[RESULTS] = pulls, N, B, pulls.sum()
+    if model.unstructured:
+        belief.theta[:] = B / np.where(N > 0, N, 1.0)[:, None]
+    else:
+        belief.V[:] = model.xi * np.eye(model.h) + model.A.T @ (N[:, None] * model.A)
+        refit(model, belief)
+
+
+_RECORD_FIELDS = ("shape", "terms", "y", "gap", "L", "b", "r", "mass")
+
+
+def _arrays(part: Record) -> dict[str, Any]:
+    return {k: v for k, v in part.as_dict().items() if isinstance(v, np.ndarray)}
+
+
+def _plain(part: Record, used: int | None) -> dict[str, Any]:
+    """Arrays as nested lists; of a cover only the ``used`` records."""
+    plain = {}
+    for name, array in _arrays(part).items():
+        cut = used is not None and name in _RECORD_FIELDS
+        plain[name] = (array[:used] if cut else array).tolist()
+    return plain
+
+
+def _fill(part: Record, plain: dict[str, Any]) -> None:
+    for name, array in _arrays(part).items():
+        values = np.asarray(plain[name], array.dtype)
+        if values.size:
+            array[: len(values)] = values
+
+
+def nowhere(model: Model) -> Source:
+    """Return a source that is never pulled, for single steps."""
+    d = model.d
+    return Source(
+        0,
+        np.zeros((model.K, d)),
+        np.zeros((d, d)),
+        np.zeros(d),
+        np.zeros(d),
+        np.zeros((0, d)),
+        np.zeros(1, np.int64),
+    )

@@ -1,0 +1,209 @@
+"""A session's state for people to read: estimates, candidate set, distance to stopping."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psips.diagnostics.lack_of_fit import Fit, fit_of
+from psips.kernels.model import Floats
+from psips.notebook import card, names, table
+from psips.problem import Problem
+from psips.session.engine import Engine
+from psips.session.verdicts import verdicts_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Status:
+    """What a session knows, in the user's orientation.
+
+    Parameters
+    ----------
+    results : int
+        Results told.
+    stopped : bool
+        Whether the stopping rule holds.
+    candidate_set : tuple of str
+        Pareto set of the estimates.
+    arms : DataFrame
+        By arm: ``pulls``, ``pending`` (asked and not yet told), and for each objective
+        ``"... estimate"`` and ``"... se"``, its standard error. Without features an arm
+        that was never measured has neither (NaN); with features none has before the arms
+        measured span them.
+    answers : DataFrame
+        By answer: estimates, standard errors, ``candidate``; ``verdict`` and ``reason``: what
+        the data prove, whatever rule is used to stop (with probability 1 - delta no verdict
+        is ever wrong, see `psips.session.verdicts`); ``probability`` of being optimal given
+        the data, and its Monte Carlo error ``probability se``; and ``also``, the other names
+        of an answer that has several.
+    evidence : dict
+        How far the stopping rule has come; ``fraction`` is 0 at the start and 1 at the stop.
+        The rule ``glr`` has ``evidence`` and ``threshold``, and ``remaining``: about how many
+        more results it takes if the estimates stay as they are, with an even chance. So has
+        ``bayes`` (-log of the probability of another set, and log(1 / delta)), without
+        ``remaining``. ``certified``, ``ape`` and ``elimination`` have the number ``settled``
+        of ``answers``; ``predicted`` the ``evidence`` against the nearest other set, its
+        ``threshold``, and the number ``settled`` of ``claims`` that it needs. ``posterior``
+        draws until a draw disagrees with the candidate set, and
+        stops if none of the first M does: ``log_hit`` is the logarithm of the index of the
+        draw that disagreed (None if none did), ``log_budget`` that of M; their ratio, the
+        ``fraction``, is one noisy draw.
+    promise : str
+        What stands behind delta, in a few words; see `psips.rules.promises`.
+    probability_of_change : float
+        Posterior probability that the Pareto set is another than the candidate set, by the
+        problem's prior, or else a flat one (linear: that of the regularisation, if there is
+        one); accurate when it is tiny.
+    fit : Fit or None
+        With features: whether the linear model fits, see `psips.diagnostics.lack_of_fit`.
+    closed : bool
+        Whether nothing more can be recorded; of studies.
+    """
+
+    results: int
+    stopped: bool
+    candidate_set: tuple[str, ...]
+    arms: pd.DataFrame
+    answers: pd.DataFrame
+    evidence: dict[str, float | None]
+    probability_of_change: float
+    promise: str = ""
+    fit: Fit | None = None
+    closed: bool = False
+
+    def __str__(self) -> str:
+        from psips.session.status_text import in_words
+
+        return in_words(
+            self.arms,
+            self.answers,
+            stopped=self.stopped,
+            closed=self.closed,
+            results=self.results,
+            candidate_set=self.candidate_set,
+            fraction=self.evidence["fraction"] or 0.0,
+            remaining=self.evidence.get("remaining"),
+            promise=self.promise,
+            caveat="" if self.fit is None else self.fit.caveat,
+            fit="" if self.fit is None else str(self.fit),
+        )
+
+    def _repr_html_(self) -> str:
+        objectives = [
+            name.removesuffix(" estimate")
+            for name in map(str, self.answers.columns)
+            if name.endswith(" estimate")
+        ]
+        rows = [
+            (
+                name,
+                *(f"{row[f'{o} estimate']:.4g} ± {row[f'{o} se']:.2g}" for o in objectives),
+                "candidate" if row["candidate"] else "",
+                f"{row['probability']:.3g}",
+                row["verdict"],
+            )
+            for name, row in self.answers.iterrows()
+        ]
+        head = ["answer", *objectives, "", "probability of being optimal", "proven"]
+        return card(
+            "Status",
+            {
+                "state": "stopped" if self.stopped else "closed" if self.closed else "open",
+                "results": f"{self.results:,}",
+                "of the way to the stop": f"{self.evidence['fraction'] or 0.0:.0%}",
+                "Pareto set" if self.stopped else "candidates": names(self.candidate_set),
+                "at the stop": self.promise,
+            },
+            table(head, rows),
+        )
+
+    def __repr__(self) -> str:
+        state = "stopped" if self.stopped else "closed" if self.closed else "open"
+        return f"Status({state}, {self.results} results, candidate set {self.candidate_set})"
+
+
+def status_of(
+    problem: Problem, engine: Engine, candidate_set: tuple[str, ...], promise: str
+) -> Status:
+    """Read the state of a run."""
+    import pandas as pd
+
+    found = verdicts_of(problem, engine)
+    proven = sum(one.verdict != "open" for one in found)
+    optimal, spread = np.full(problem.n, np.nan), np.full(problem.n, np.nan)
+    change = math.nan
+    if candidate_set:
+        optimal, spread = engine.probabilities()
+        change = math.exp(engine.change_probability()[0])
+    answers = {
+        **_estimates(problem, engine, engine.model.Z),
+        "candidate": np.isin(np.array(problem.answers), candidate_set),
+        "probability": optimal,
+        "probability se": spread,
+        "verdict": [one.verdict for one in found],
+        "reason": [one.reason for one in found],
+        "also": [", ".join(problem.aliases[answer][1:]) for answer in problem.answers],
+    }
+    return Status(
+        results=engine.results,
+        stopped=engine.stopped,
+        candidate_set=candidate_set,
+        arms=arms_table(problem, engine),
+        answers=pd.DataFrame(answers, index=pd.Index(problem.answers, name="answer")),
+        evidence=engine.program.stopping.evidence(engine, lambda: proven),
+        probability_of_change=change,
+        promise=promise,
+        fit=fit_of(problem, engine.belief),
+    )
+
+
+def arms_table(problem: Problem, engine: Engine) -> pd.DataFrame:
+    """Return pulls, pending asks and estimates by arm."""
+    import pandas as pd
+
+    arms = {
+        "pulls": engine.belief.pulls.astype(np.int64),
+        "pending": engine.learner.pending.astype(np.int64),
+        **_estimates(problem, engine, engine.model.A),
+    }
+    return pd.DataFrame(arms, index=pd.Index(problem.arms, name="arm"))
+
+
+def _estimates(problem: Problem, engine: Engine, features: Floats) -> dict[str, Any]:
+    """Posterior mean and standard deviation of each row, by objective."""
+    belief = engine.belief
+    variances = np.diag(problem.covariance)
+    if problem.unstructured:
+        pulled = belief.pulls > 0
+        means = np.where(pulled[:, None], belief.theta, np.nan)
+        widths = np.full(problem.K, np.nan)
+        widths[pulled] = 1.0 / belief.N[pulled]
+    elif not engine.ready:
+        means = np.full((len(features), problem.d), np.nan)
+        widths = np.full(len(features), np.nan)
+    else:
+        means = features @ belief.theta
+        widths = ((features @ belief.F) ** 2).sum(axis=1)  # z^T V^-1 z, V^-1 = F F^T
+    means = problem.outward(means)
+    columns: dict[str, Any] = {}
+    for c, objective in enumerate(problem.objectives):
+        columns[f"{objective} estimate"] = means[:, c]
+        columns[f"{objective} se"] = np.sqrt(widths * variances[c])
+    return columns
+
+
+def progress_of(problem: Problem, engine: Engine) -> float:
+    """Return how far a run has come: 0 at the start, 1 at the stop; noisy in between."""
+    evidence = engine.program.stopping.evidence(engine, lambda: settled(problem, engine))
+    return evidence["fraction"] or 0.0
+
+
+def settled(problem: Problem, engine: Engine) -> int:
+    """Return how many answers are proven in or out."""
+    return sum(one.verdict != "open" for one in verdicts_of(problem, engine))

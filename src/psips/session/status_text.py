@@ -1,0 +1,141 @@
+"""A status as text that fits a terminal of 80 columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WIDTH = 80
+NAME = 30  # columns of a name; longer ones are cut
+LISTED = 30  # arms or answers; of more, the first and the last
+
+
+def in_words(
+    arms: pd.DataFrame,
+    answers: pd.DataFrame,
+    *,
+    stopped: bool,
+    closed: bool,
+    results: int,
+    candidate_set: Sequence[str],
+    fraction: float,
+    remaining: float | None = None,
+    promise: str = "",
+    caveat: str = "",
+    fit: str = "",
+) -> str:
+    """Return what is known as lines of at most 80 characters; see `Status`."""
+    count = f"{results:,} result{'' if results == 1 else 's'}"
+    if stopped:
+        head = f"stopped after {count}{' and closed' if closed else ''}"
+        head += f" ({promise})" if promise else ""
+    else:
+        state = "closed" if closed else "open"
+        head = f"{state} after {count}, {fraction:.0%} of the way to the stop"
+        if remaining is not None:
+            head += f"\nabout {remaining:,.0f} more results to go, with an even chance"
+    title = "Pareto set" if stopped else "candidate set"
+    names = ", ".join(candidate_set) or "none yet"
+    if stopped:
+        names += caveat
+    found = wrap(f"{title}: {names}", WIDTH, subsequent_indent="  ")
+    if fit:
+        found += wrap(fit, WIDTH, subsequent_indent="  ")
+    proofs = "Proven of single answers, whatever rule stops (about n more: an even chance):"
+    return "\n".join([head, *found, "", *_arms(arms), "", proofs, "", *_answers(answers)])
+
+
+def _arms(table: pd.DataFrame) -> list[str]:
+    """Return pulls, pending asks and estimates by arm, in blocks if there are many."""
+    objectives = [c.removesuffix(" estimate") for c in table.columns if c.endswith(" estimate")]
+    shown = _listed(len(table))
+    rows = table.iloc[shown]
+    columns = [("pulls", [f"{n:,}" for n in rows["pulls"]])]
+    if table["pending"].any():
+        columns.append(("pending", [f"{n:,}" for n in rows["pending"]]))
+    for objective in objectives:
+        pairs = zip(rows[f"{objective} estimate"], rows[f"{objective} se"], strict=True)
+        columns.append((cut(objective), [estimate(mean, se) for mean, se in pairs]))
+    names = [cut(str(name)) for name in rows.index]
+    left = max(map(len, ["arm", *names]))
+    widths = [max(map(len, [title, *cells])) for title, cells in columns]
+    lines: list[str] = []
+    first = 0
+    while first < len(columns):
+        last, used = first, left
+        while last < len(columns) and (last == first or used + 2 + widths[last] <= WIDTH):
+            used += 2 + widths[last]
+            last += 1
+        block = [(title, cells, w) for (title, cells), w in zip(columns, widths, strict=True)]
+        block = block[first:last]
+        lines += [""] if first else []
+        lines.append("  ".join(["arm".ljust(left), *(t.rjust(w) for t, _, w in block)]))
+        for i, name in enumerate(names):
+            lines.append("  ".join([name.ljust(left), *(c[i].rjust(w) for _, c, w in block)]))
+            if i + 1 == len(names) // 2 and len(shown) < len(table):
+                lines.append(f"... {len(table) - len(shown):,} more")
+        first = last
+    return [line.rstrip() for line in lines]
+
+
+def _answers(table: pd.DataFrame) -> list[str]:
+    """Return probability, verdict and reason by answer; the reason goes below if it is long."""
+    shown = _listed(len(table))
+    rows = table.iloc[shown]
+    names = [cut(str(name)) for name in rows.index]
+    left = max(map(len, ["answer", *names]))
+    lines = [f"{'answer'.ljust(left)}  probability  verdict  reason"]
+    indent = left + 24
+    for i, (name, (_, row)) in enumerate(zip(names, rows.iterrows(), strict=True)):
+        chance = row["probability"]
+        known = "" if math.isnan(chance) else f"{chance:.4g}"
+        start = f"{name.ljust(left)}  {known:>11}  {row['verdict']:<7}  "
+        if indent + len(row["reason"]) <= WIDTH:
+            lines.append(start + row["reason"])
+        else:
+            lines.append(start)
+            lines += wrap(row["reason"], WIDTH, initial_indent="    ", subsequent_indent="    ")
+        if i + 1 == len(names) // 2 and len(shown) < len(table):
+            lines.append(f"... {len(table) - len(shown):,} more")
+    return [line.rstrip() for line in lines]
+
+
+def _listed(count: int) -> list[int]:
+    """Return which of many rows are shown: all, or the first and the last of them."""
+    if count <= LISTED:
+        return list(range(count))
+    half = LISTED // 2
+    return [*range(half), *range(count - half, count)]
+
+
+def estimate(mean: float, se: float) -> str:
+    """Write a mean with its standard error, in as many digits as the error is worth.
+
+    Examples
+    --------
+    >>> estimate(10.4231, 0.0213), estimate(123456.0, 2300.0), estimate(float("nan"), 1.0)
+    ('10.423 ± 0.021', '123456 ± 2300', '-')
+    """
+    if math.isnan(mean):
+        return "-"
+    size = max(abs(mean), se)
+    if size >= 1e7 or (size > 0 and se < 1e-6):
+        return f"{mean:.4g} ± {se:.2g}"
+    digits = 3 if se <= 0 else min(8, max(0, 1 - math.floor(math.log10(se))))
+    return f"{mean:.{digits}f} ± {se:.{digits}f}"
+
+
+def cut(name: str, width: int = NAME) -> str:
+    """Return a name that is not too long for a column.
+
+    Examples
+    --------
+    >>> cut("a booster with a very long name indeed", 12)
+    'a booster w…'
+    """
+    return name if len(name) <= width else f"{name[: width - 1]}…"

@@ -1,0 +1,221 @@
+"""What the data prove of each answer, in words.
+
+With probability at least 1 - delta no verdict is wrong at any time, whichever rules choose
+the arms and stop (the argument is in `psips.kernels.certificates`). Unstructured problems
+need nothing else; linear ones need ``parameter_set=Ball(...)``.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+
+import numpy as np
+
+from psips.attention import attentively
+from psips.input.checks import RANK
+from psips.kernels.belief import Belief
+from psips.kernels.certificates import IN, OPEN, OUT
+from psips.kernels.missing import further, verdicts
+from psips.kernels.model import Floats, Ints
+from psips.problem import Problem
+from psips.problem.design import spanning_rows
+from psips.rules.stopping import has_certificates
+from psips.session.engine import Engine
+
+NAMED = 3  # arms named in a sentence; of more only the sum is told
+ROUNDING = 1e-9  # coefficients below this are zero
+EXCHANGES = 20  # simplex steps for each dimension: far beyond need, and any step will do
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is proven of one answer.
+
+    Parameters
+    ----------
+    answer : str
+    verdict : "in", "out" or "open"
+    rival : str or None
+        Out: who dominates it. In: None. Open: of a candidate the rival that takes (about)
+        the most further results to tell from it; of any other answer the candidate that
+        takes the fewest to be proven to dominate it. Linear problems: the rival that there
+        is the least evidence against, and the candidate with the most.
+    objective : str or None
+        Open: the objective in which the two are to be told apart.
+    interval : (float, float) or None
+        Open: of the answer's lead over the rival in that objective, in the user's units.
+    more : dict
+        Open: arm to about how many more results of it would settle the comparison with the
+        rival if the estimates stay as they are: prove that the rival does not dominate a
+        candidate, or that it does dominate any other answer. They are shared between the
+        arms so that few are needed in all. An answer that is no candidate is out then; a
+        candidate is in once this is proven of every rival. Empty if no number of results
+        would do, as when the two are estimated to be equal.
+    reason : str
+        The same as a sentence.
+    """
+
+    answer: str
+    verdict: str
+    rival: str | None
+    objective: str | None
+    interval: tuple[float, float] | None
+    more: dict[str, int]
+    reason: str
+
+
+def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
+    """Return the verdict on each answer.
+
+    Examples
+    --------
+    >>> from psips.session.session import Session
+    >>> problem = Problem(objectives=["yield"], covariance=[1], arms=["A", "B"])
+    >>> session = Session(problem, rng=1)
+    >>> for value in (3.0, 4.0, 5.0):
+    ...     session.tell("A", [value])
+    ...     session.tell("B", [value - 9.0])
+    >>> [(one.answer, one.verdict, one.reason) for one in verdicts_of(problem, session.engine)]
+    [('A', 'in', 'beats every rival'), ('B', 'out', 'dominated by A')]
+    """
+    if not has_certificates(problem):
+        why = "a linear problem has certificates with parameter_set=Ball(...) only"
+        return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
+    if not engine.ready:
+        why = "some arms have not been measured"
+        if not problem.unstructured:
+            why = "the arms measured do not span the features yet"
+        return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
+    log_inverse = engine.program.options.calibration.log_inverse
+    engine = engine.without_prior()
+    belief = engine.belief
+    codes, rivals, objectives, widths, L = attentively(
+        verdicts, engine.model, belief, engine.front, log_inverse
+    )
+    values = belief.theta if problem.unstructured else engine.model.Z @ belief.theta
+    wanted = np.flatnonzero((codes == OPEN) & (rivals >= 0))
+    promised = iter(_promises(engine, belief, np.stack([wanted, rivals[wanted]], axis=1), L))
+    found = []
+    for z, name in enumerate(problem.answers):
+        x = int(rivals[z])
+        if codes[z] == OUT:
+            rival = problem.answers[x]
+            found.append(Verdict(name, "out", rival, None, None, {}, f"dominated by {rival}"))
+        elif codes[z] == IN:
+            found.append(Verdict(name, "in", None, None, None, {}, "beats every rival"))
+        elif x < 0:
+            found.append(Verdict(name, "open", None, None, None, {}, "nothing is known yet"))
+        else:
+            c = int(objectives[z])
+            middle, width = float(values[z, c] - values[x, c]), float(widths[z])
+            interval = (middle - width, middle + width)
+            more = {problem.arms[a]: count for a, count in next(promised)}
+            inside = bool(engine.front.inside[z])
+            found.append(_missing(problem, (z, x, c), inside, interval, more))
+    return found
+
+
+def _missing(
+    problem: Problem,
+    which: tuple[int, int, int],
+    inside: bool,
+    interval: tuple[float, float],
+    more: dict[str, int],
+) -> Verdict:
+    """Say what an open verdict lacks: of the answer, over the rival, in the objective."""
+    z, x, c = which
+    low, high = interval
+    if problem.directions[c] == "min":
+        low, high = -high, -low
+    name, rival, objective = problem.answers[z], problem.answers[x], problem.objectives[c]
+    kind = "not proven to beat" if inside else "not proven dominated by"
+    reason = f"{kind} {rival}: {objective} differs by {low:.3g} to {high:.3g}"
+    if more:
+        reason += f"; about {_listed(more)}"
+    return Verdict(name, "open", rival, objective, (low, high), more, reason)
+
+
+def _listed(more: dict[str, int]) -> str:
+    """Put further results into words."""
+    parts = [f"{count:,} of {arm}" for arm, count in more.items()]
+    if len(parts) == 1:
+        return f"{parts[0]} more"
+    if len(parts) <= NAMED:
+        return f"{', '.join(parts[:-1])} and {parts[-1]} more"
+    most = max(more, key=lambda arm: more[arm])
+    return f"{sum(more.values()):,} more of {len(more)} arms, most of {most}"
+
+
+def _promises(
+    engine: Engine, belief: Belief, pairs: Ints, L: float
+) -> list[list[tuple[int, int]]]:
+    """Arms and how many more results of each settle each pair of an answer and its rival."""
+    model = engine.model
+    if not len(pairs):
+        return []
+    if model.unstructured:
+        arms, weights = pairs, np.ones(pairs.shape)  # equal counts: least 1 / N_z + 1 / N_x
+    else:
+        arms, coefficients = combinations(model.A, model.Z[pairs[:, 0]] - model.Z[pairs[:, 1]])
+        weights = np.abs(coefficients)
+        weights[weights < ROUNDING * weights.max(axis=1, keepdims=True)] = 0.0
+    inside = engine.front.inside
+    counts = attentively(
+        further, model, belief, deepcopy(belief), inside, L, pairs, arms, weights
+    )
+    return [
+        [(int(arms[row, k]), int(counts[row, k])) for k in np.flatnonzero(counts[row])]
+        for row in range(len(pairs))
+    ]
+
+
+def combinations(A: Floats, U: Floats) -> tuple[Ints, Floats]:
+    """Write each row of ``U`` as a combination of few rows of ``A`` with small coefficients.
+
+    Pulling arms in proportion to the absolute coefficients with the least sum is the design
+    that tells u^T theta soonest (Elfving). The simplex method, for all rows of ``U``
+    together: any r independent rows of ``A`` (of rank r) give some coefficients, one of them
+    is exchanged at a time, and the sum never rises.
+
+    Parameters
+    ----------
+    A : array (K, h)
+        Features of the arms.
+    U : array (m, h)
+        Differences of answers, in the span of ``A``.
+
+    Returns
+    -------
+    tuple
+        Arms (m, r) and coefficients (m, r).
+    """
+    _, s, basis = np.linalg.svd(A, full_matrices=False)
+    basis = basis[s > RANK * s[0]]
+    A, U = A @ basis.T, U @ basis.T
+    (m, r), rows = U.shape, np.arange(len(U))
+    arms = np.tile(spanning_rows(A), (m, 1))
+    signs = np.where(_coefficients(A[arms], U) < 0.0, -1.0, 1.0)
+    for _ in range(EXCHANGES * r):
+        used = A[arms[rows]]  # (m, r, r)
+        prices = np.linalg.solve(used, signs[rows][..., None])[..., 0]
+        saving = prices @ A.T
+        enter = np.abs(saving).argmax(axis=1)
+        gain = saving[np.arange(len(rows)), enter]
+        going = np.abs(gain) > 1.0 + ROUNDING
+        rows, used, enter, gain = rows[going], used[going], enter[going], gain[going]
+        if not len(rows):
+            break
+        now = signs[rows] * _coefficients(used, U[rows])
+        change = signs[rows] * _coefficients(used, np.sign(gain)[:, None] * A[enter])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            steps = np.where(change > ROUNDING, np.maximum(now, 0.0) / change, np.inf)
+        leave = steps.argmin(axis=1)
+        arms[rows, leave] = enter
+        signs[rows, leave] = np.sign(gain)
+    return arms, _coefficients(A[arms], U)
+
+
+def _coefficients(used: Floats, U: Floats) -> Floats:
+    """Write rows of ``U`` (m, r) in the bases ``used`` (m, r, r)."""
+    return np.asarray(np.linalg.solve(used.swapaxes(1, 2), U[..., None])[..., 0], np.float64)

@@ -1,0 +1,398 @@
+"""Before anything is measured: how many samples a guess of the means would take.
+
+The cost of a near-tie is defined by the characteristic time (`psips.theory.geometry`): T* of
+telling only these two answers apart, everything else being known, as a share of T*. Shares do
+not add up to 1, for a sample may serve several comparisons; an answer that several others
+dominate need not be told from each of them, and the one that dominates it most counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from psips.errors import InputError, quote
+from psips.kernels.model import Floats
+from psips.problem import Problem
+from psips.problem.instances import Instance
+from psips.problem.problem_file import Guess, ProblemFile
+from psips.rules import SAMPLING, Rules
+from psips.simulation.cluster import spread
+from psips.simulation.environments import environment_of
+from psips.simulation.runs import Run, simulate
+from psips.simulation.summary import MOST_RUNS, clopper_pearson
+from psips.theory.geometry import Complexity, complexity
+from psips.version import __version__
+
+DELTAS = (0.2, 0.1, 0.05, 0.01)
+SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the runs, by which quantiles are named
+TIES = 6  # near-ties looked at
+TRUTHS = 20  # truths drawn from the ranges whose T* is computed
+
+
+class NearTie(NamedTuple):
+    """Two answers that are hard to tell apart.
+
+    ``share`` is the cost as the module defines it. ``saves`` is the share by which T* falls
+    if ``without`` were left out: the one of the two whose absence helps more.
+    """
+
+    answers: tuple[str, str]
+    share: float
+    without: str
+    saves: float
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What simulations with one delta came to.
+
+    Parameters
+    ----------
+    delta : float
+    lower_bound : float
+        T* kl(delta, 1 - delta) of the centre of the guess.
+    runs, stopped, errors : int
+        Those that stopped before the cap, and those of them whose set was wrong.
+    error_interval : (float, float)
+        95% interval (Clopper-Pearson) of the chance of an error among runs that stop.
+    mean : float
+        Samples on average; runs that reach the cap count with it.
+    quantiles : tuple of float
+        Samples that 5, 25, 50, 75 and 95% of the runs need; infinite where that is more
+        than the cap.
+    """
+
+    delta: float
+    lower_bound: float
+    runs: int
+    stopped: int
+    errors: int
+    error_interval: tuple[float, float]
+    mean: float
+    quantiles: tuple[float, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the forecast as plain data; quantiles beyond the cap are None."""
+        plain = asdict(self)
+        plain["error_interval"] = list(self.error_interval)
+        plain["quantiles"] = {
+            f"{share:g}": value if np.isfinite(value) else None
+            for share, value in zip(SHARES, self.quantiles, strict=True)
+        }
+        return plain
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What to expect of an experiment if the guess is right.
+
+    Parameters
+    ----------
+    problem : Problem
+    complexity : Complexity
+        Of the centre of the guess: T*, best shares of the pulls, Pareto set.
+    t_star_range : (float, float) or None
+        Smallest and largest T* of truths drawn from the ranges, if there are ranges.
+    misfit : float
+        With features and a guess of the arms: the largest distance from the guess to what a
+        linear model can be, in standard deviations of one measurement.
+    forecasts : tuple of Forecast
+        In the order of delta, the largest first.
+    mean_pulls : dict
+        Samples of each arm on average, with the delta asked for.
+    ties : tuple of NearTie
+        The dearest first.
+    cap : int
+        Samples at which a simulated run was given up.
+    settings : dict
+        Everything needed to repeat it.
+    """
+
+    problem: Problem
+    complexity: Complexity
+    t_star_range: tuple[float, float] | None
+    misfit: float
+    forecasts: tuple[Forecast, ...]
+    mean_pulls: dict[str, float]
+    ties: tuple[NearTie, ...]
+    cap: int
+    settings: dict[str, Any]
+
+    @property
+    def delta(self) -> float:
+        """The delta asked for, to which ``mean_pulls`` belongs."""
+        return float(self.settings["rules"]["delta"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as plain data."""
+        found = self.complexity
+        return {
+            "t_star": found.t_star,
+            "t_star_gap": found.gap,
+            "t_star_range": None if self.t_star_range is None else list(self.t_star_range),
+            "pareto_set": list(found.pareto_set),
+            "weights": found.weights,
+            "misfit": self.misfit,
+            "forecasts": [one.to_dict() for one in self.forecasts],
+            "mean_pulls": self.mean_pulls,
+            "near_ties": [{**tie._asdict(), "answers": list(tie.answers)} for tie in self.ties],
+            "settings": self.settings,
+        }
+
+
+class Expectation:
+    """The guess of a problem file, as truths that can be simulated."""
+
+    def __init__(self, file: ProblemFile) -> None:
+        self.file = file
+        self.problem = file.problem
+        guess = file.guess
+        if guess is None:
+            if file.theta is None:
+                raise InputError(
+                    f"{file.path.name} has no guess of the means, so it cannot be planned: add "
+                    "a table [guess] with a row for each arm"
+                )
+            guess = Guess(self.problem.unstructured, file.theta, file.theta)
+        self.guess = guess
+
+    @property
+    def ranged(self) -> bool:
+        """Whether the guess leaves anything open."""
+        return bool(np.any(self.guess.low < self.guess.high))
+
+    @cached_property
+    def centre(self) -> Instance:
+        """The truth in the middle of the ranges."""
+        return self._instance((self.guess.low + self.guess.high) / 2)
+
+    @property
+    def misfit(self) -> float:
+        """How far the centre is from the guess, see `Plan`."""
+        A = self.problem.features
+        if A is None or not self.guess.of_arms:
+            return 0.0
+        middle = (self.guess.low + self.guess.high) / 2
+        sd = np.sqrt(np.diag(self.problem.covariance))
+        return float(np.max(np.abs(A @ self.centre.theta - middle) / sd))
+
+    def draw(self, rng: np.random.Generator) -> Instance:
+        """Draw a truth uniformly within the ranges."""
+        if not self.ranged:
+            return self.centre
+        return self._instance(rng.uniform(self.guess.low, self.guess.high))
+
+    def _instance(self, rows: Floats) -> Instance:
+        A, file = self.problem.features, self.file
+        if A is not None and self.guess.of_arms:
+            rows = np.asarray(np.linalg.lstsq(A, rows, rcond=None)[0], np.float64)
+        results = file.results if file.guess is None else None
+        return Instance(self.problem.name, self.problem, rows, file.noise, results)
+
+
+def plan(
+    file: ProblemFile,
+    *,
+    rules: Rules | None = None,
+    deltas: tuple[float, ...] = DELTAS,
+    runs: int = 200,
+    seed: int = 0,
+    jobs: int = 1,
+    cap: int = 100_000,
+    progress: Callable[[], None] | None = None,
+) -> Plan:
+    """Say what to expect of an experiment if the guess in its problem file is right.
+
+    Parameters
+    ----------
+    file : ProblemFile
+        With a guess; a file with a truth and no guess is planned with the truth.
+    rules : Rules, optional
+        Those of the file if left out.
+    deltas : floats
+        Further values of delta to compare with.
+    runs : int
+        Simulated experiments for each delta. Run i has the same truth and the same random
+        numbers for every delta.
+    seed : int
+    jobs : int
+        Runs at a time, in threads; -1 for all cores.
+    cap : int
+        Samples at which a run is given up.
+    progress : callable, optional
+        Called after each run.
+    """
+    for what, value, least in (("runs", runs, 1), ("seed", seed, 0), ("the cap", cap, 1)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise InputError(
+                f"{what} must be a whole number of at least {least}, got {quote(value)}"
+            )
+    if runs > MOST_RUNS:
+        raise InputError(f"runs must be at most {MOST_RUNS:,}, got {quote(runs)}")
+    if jobs != -1 and jobs < 1:
+        raise InputError(f"jobs must be at least 1, or -1 for all cores, got {quote(jobs)}")
+    chosen = rules_of(file) if rules is None else rules
+    expected = Expectation(file)
+    centre = expected.centre
+    try:
+        found = complexity(centre.problem, centre.theta)
+    except InputError as error:
+        raise InputError(
+            f"in the middle of the guess {error}: guess a difference that matters to you"
+        ) from None
+    forecasts: list[Forecast] = []
+    mean_pulls: dict[str, float] = {}
+    for delta in sorted({chosen.delta, *deltas}, reverse=True):
+        each = _simulate(
+            expected, replace(chosen, delta=delta), runs, seed, jobs, cap, progress
+        )
+        forecasts.append(_forecast(delta, found, each))
+        if delta == chosen.delta:
+            for arm in file.problem.arms:
+                mean_pulls[arm] = sum(run.pulls[arm] for run, _ in each) / runs
+    settings = {
+        "file": file.path.name,
+        "rules": chosen.to_dict(),
+        "runs": runs,
+        "seed": seed,
+        "max_samples": cap,
+        "version": __version__,
+    }
+    return Plan(
+        problem=file.problem,
+        complexity=found,
+        t_star_range=_range_of_t_star(expected, seed) if expected.ranged else None,
+        misfit=expected.misfit,
+        forecasts=tuple(forecasts),
+        mean_pulls=mean_pulls,
+        ties=near_ties(centre, found.t_star),
+        cap=cap,
+        settings=settings,
+    )
+
+
+def rules_of(file: ProblemFile) -> Rules:
+    """Return the rules that a problem file asks for."""
+    given = {} if file.delta is None else {"delta": file.delta}
+    return Rules(**{**given, **file.rules})
+
+
+def near_ties(truth: Instance, t_star: float, most: int = TIES) -> tuple[NearTie, ...]:
+    """Name the pairs of answers whose separation costs most, see the module.
+
+    Examples
+    --------
+    >>> problem = Problem(objectives=["yield"], covariance=[1.0], arms=["A", "B", "C"])
+    >>> truth = Instance("", problem, np.array([[3.0], [2.8], [0.0]]))
+    >>> tie, _ = near_ties(truth, complexity(problem, truth.theta).t_star)
+    >>> tie.answers, round(tie.share, 2), tie.without, round(tie.saves, 2)
+    (('B', 'A'), 1.0, 'B', 1.0)
+    """
+    names = truth.problem.answers
+    everyone = set(range(truth.problem.n))
+    ties = []
+    for pair in _closest_pairs(truth, most):
+        share = min(1.0, _t_star(truth, set(pair)) / t_star)
+        rest, left_out = min((_t_star(truth, everyone - {one}), one) for one in pair)
+        saves = max(0.0, 1.0 - rest / t_star)
+        i, j = pair
+        ties.append(NearTie((names[i], names[j]), share, names[left_out], saves))
+    return tuple(sorted(ties, key=lambda tie: -tie.share))
+
+
+def _closest_pairs(truth: Instance, most: int) -> list[tuple[int, int]]:
+    """Pairs within the Pareto set, and others with the optimal answer furthest above them.
+
+    The nearest first: by the distance, in standard deviations, that swaps the two.
+    """
+    problem = truth.problem
+    mu = problem.inward(truth.means) / np.sqrt(np.diag(problem.covariance))
+    inside = [problem.answer_index(name) for name in truth.pareto_set]
+    pairs = []
+    for i, j in combinations(inside, 2):
+        lead = mu[i] - mu[j]
+        swap = min(np.sum(np.maximum(lead, 0) ** 2), np.sum(np.maximum(-lead, 0) ** 2))
+        pairs.append((float(swap), i, j))
+    for z in set(range(problem.n)) - set(inside):
+        slack, x = max((float(np.min(mu[x] - mu[z])), x) for x in inside)
+        pairs.append((slack**2, z, x))
+    return [(i, j) for _, i, j in sorted(pairs)[:most]]
+
+
+def _t_star(truth: Instance, answers: set[int]) -> float:
+    """T* of the question about some of the answers only; 0 if one is left."""
+    if len(answers) < 2:
+        return 0.0
+    problem, kept = truth.problem, sorted(answers)
+    data = {**problem.to_dict(), "ball": None, "box": None}  # T* does not use them
+    if problem.answer_features is None:
+        data["arms"] = [problem.arms[a] for a in kept]
+        return _finite_t_star(Problem.from_dict(data), truth.theta[kept])
+    given = len(data["feature_names"])  # without the intercept
+    rows = problem.answer_features[kept, :given].tolist()
+    data["answers"] = [[problem.answers[a], row] for a, row in zip(kept, rows, strict=True)]
+    return _finite_t_star(Problem.from_dict(data), truth.theta)
+
+
+def _finite_t_star(problem: Problem, theta: Floats) -> float:
+    try:
+        return complexity(problem, theta, tolerance=0.01).t_star
+    except InputError:  # a tie: leaving an answer out may uncover one
+        return float("inf")
+
+
+def _range_of_t_star(expected: Expectation, seed: int) -> tuple[float, float]:
+    rng = np.random.default_rng(seed)
+    drawn = [expected.draw(rng) for _ in range(TRUTHS)]
+    values = [_finite_t_star(one.problem, one.theta) for one in drawn]
+    return min(values), max(values)
+
+
+def _simulate(
+    expected: Expectation,
+    rules: Rules,
+    runs: int,
+    seed: int,
+    jobs: int,
+    cap: int,
+    progress: Callable[[], None] | None,
+) -> list[tuple[Run, bool]]:
+    """Simulate; each run with whether its set is the right one."""
+    if SAMPLING[rules.sampling].knows:
+        raise InputError("the sampling rule 'oracle' needs the truth: plan with another one")
+
+    children = np.random.SeedSequence(seed).spawn(runs)
+    once = partial(_simulate_once, expected=expected, rules=rules, cap=cap)
+    told = None if progress is None else lambda _: progress()
+    return spread(once, children, jobs, told)
+
+
+def _simulate_once(
+    child: np.random.SeedSequence, *, expected: Expectation, rules: Rules, cap: int
+) -> tuple[Run, bool]:
+    rng = np.random.default_rng(child)
+    truth = expected.draw(rng)
+    run = simulate(truth.problem, environment_of(truth), rng=rng, max_results=cap, rules=rules)
+    return run, truth.is_right(run.candidate_set)
+
+
+def _forecast(delta: float, found: Complexity, each: list[tuple[Run, bool]]) -> Forecast:
+    needed = [run.results if run.stopped else np.inf for run, _ in each]
+    stopped = sum(run.stopped for run, _ in each)
+    errors = sum(run.stopped and not right for run, right in each)
+    return Forecast(
+        delta=delta,
+        lower_bound=found.lower_bound_kl(delta),
+        runs=len(each),
+        stopped=stopped,
+        errors=errors,
+        error_interval=clopper_pearson(errors, stopped),
+        mean=float(np.mean([run.results for run, _ in each])),
+        quantiles=tuple(np.quantile(needed, SHARES, method="higher").tolist()),
+    )

@@ -1,0 +1,329 @@
+"""A design drafted from a table of past results: arms, objectives, directions, noise."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from psips.diagnostics import pooled_covariance
+from psips.errors import InputError, fold, listing, nearest, quote, unknown
+from psips.input.checks import DIRECTIONS
+from psips.input.names import RESERVED
+from psips.input.quantities import parse_number
+from psips.input.tabular import COMMA, Grid, read_grid
+from psips.kernels.model import Floats, Ints
+from psips.problem import Problem
+from psips.problem.measurements import ARM, means_refused, summary_column
+from psips.rules import Rules
+
+# Words in the name of an objective of which less is better.
+LESS = re.compile(
+    r"adverse|bias|co2|consumption|cost|costs|death|deaths|defect|defects|delay|"
+    r"discomfort|downtime|dropout|duration|emission|emissions|error|errors|expense|"
+    r"failure|failures|fee|harm|harms|impurity|lag|latency|loss|losses|mae|miss|misses|"
+    r"mortality|mse|pain|perplexity|price|regret|rejects|relapse|risk|rmse|runtime|scrap|"
+    r"spend|time|toxicity|violations|wait|waste|wear"
+)
+# Words in the name of a column that says which result it is, or when; not what came out.
+LABELS = re.compile(
+    r"batch|block|center|centre|date|day|hour|id|index|month|no|nr|number|obs|patient|"
+    r"plate|replicate|round|row|run|sample|seed|site|subject|trial|visit|week|year"
+)
+LONG = 10  # cells of a column that by chance are not in order
+MOSTLY = 0.5  # share of the cells of a column that are numbers if numbers were meant
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """What a table of results says of a design.
+
+    Parameters
+    ----------
+    file : str
+        Name of the table.
+    problem : Problem
+        With the pooled covariance of the complete results.
+    guessed : frozenset of str
+        Objectives whose direction was guessed by their name.
+    results, complete : int
+        How many results there are, and how many of them have all values.
+    freedom : int
+        Degrees of freedom of the covariance.
+    left_out : dict
+        Columns that are no objectives, and why.
+    dialect : str
+        How the file was read.
+    """
+
+    file: str
+    problem: Problem
+    guessed: frozenset[str]
+    results: int
+    complete: int
+    freedom: int
+    left_out: Mapping[str, str]
+    dialect: str
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Between which multiples of the standard deviations the true ones are, with 95%."""
+        from scipy.special import chdtri
+
+        low, high = np.sqrt(self.freedom / chdtri(self.freedom, np.array([0.025, 0.975])))
+        return float(low), float(high)
+
+
+def guess_direction(objective: str) -> str:
+    """Guess by its name whether more or less of an objective is better.
+
+    Examples
+    --------
+    >>> guess_direction("ErrorRate"), guess_direction("yield"), guess_direction("cost (EUR)")
+    ('min', 'max', 'min')
+    """
+    return "min" if _speaks_of(LESS, objective) else "max"
+
+
+def find_objectives(grid: Grid) -> tuple[list[str], dict[str, str]]:
+    """Return the columns that look like objectives, and why the others do not."""
+    found: list[str] = []
+    others: dict[str, str] = {}
+    for c, name in enumerate(grid.header):
+        if name in RESERVED:
+            continue
+        cells = [row[c] for _, row in grid.lines if row[c]]
+        numbers = [cell for cell in cells if _is_number(grid, cell)]
+        if not name:
+            others[f"column {c + 1}"] = "has no name"
+        elif not cells:
+            others[name] = "is empty"
+        elif len(numbers) < MOSTLY * len(cells):
+            others[name] = "is text"
+        elif _speaks_of(LABELS, name):
+            others[name] = "looks like a label"
+        elif _counts(cells):
+            others[name] = "counts the results"
+        else:
+            found.append(name)
+    return found, others
+
+
+def draft_design(
+    grid: Grid,
+    name: str | None = None,
+    objectives: Mapping[str, str | None] | None = None,
+) -> Draft:
+    """Draft a design from a table of past results.
+
+    Parameters
+    ----------
+    grid : Grid
+        As `read_table` returns it.
+    name : str, optional
+        Of the design; the file's name if left out.
+    objectives : mapping, optional
+        Columns that are objectives, with "max", "min" or None to guess; if left out, all
+        columns of numbers that do not look like labels and vary between results of an arm.
+    """
+    found, left_out = find_objectives(grid)
+    chosen = dict.fromkeys(found) if objectives is None else dict(objectives)
+    for wanted in chosen:
+        if wanted not in grid.header or wanted in RESERVED:
+            known = [column for column in grid.header if column not in RESERVED]
+            raise unknown(f"column of {grid.name}", wanted, known)
+    for column in grid.header:
+        others = [other for other in grid.header if other != column]
+        given = objectives is not None and column in objectives
+        if not given and summary_column([column], others):
+            raise InputError(f"{grid.name}: {means_refused(column)}")
+    arms, numbers, values = _read(grid.with_points(chosen), list(chosen))
+    whole = np.all(np.isfinite(values), axis=1)
+    covariance, freedom = pooled_covariance(numbers[whole], values[whole])
+    fixed = [one for one, v in zip(chosen, np.diag(covariance), strict=True) if not v > 0]
+    if objectives is None and freedom > 0 and fixed:
+        rest: dict[str, str | None] = {one: None for one in chosen if one not in fixed}
+        again = draft_design(grid, name, rest)
+        same = dict.fromkeys(fixed, "is the same in all results of an arm")
+        return replace(again, left_out={**again.left_out, **same})
+    if not chosen:
+        raise InputError(
+            f"{grid.name} has no column of numbers that looks like an objective; its columns: "
+            f"{listing(grid.header)}: name the objectives with --objective"
+        )
+    _check_noise(grid, list(chosen), fixed, freedom)
+    problem = Problem(
+        name=Path(grid.name).stem if name is None else name,
+        objectives={one: way or guess_direction(one) for one, way in chosen.items()},
+        covariance=covariance,
+        arms=arms,
+    )
+    left_out |= dict.fromkeys(found, "was not chosen")
+    left_out = {one: why for one, why in left_out.items() if one not in chosen}
+    guessed = frozenset(one for one, way in chosen.items() if way is None)
+    total, complete = len(values), int(whole.sum())
+    dialect = grid.dialect(chosen)
+    return Draft(grid.name, problem, guessed, total, complete, freedom, left_out, dialect)
+
+
+def read_table(
+    path: str | os.PathLike[str], sheet: str | None = None, arm_column: str | None = None
+) -> Grid:
+    """Read a table of results of which nothing is known but that a column names the arms."""
+    grid = read_grid(path, "the results", sheet)
+    column = ARM if arm_column is None else arm_column
+    if column not in grid.header:
+        near = nearest(column, grid.header)
+        hint = f", but {quote(near)}" if near else ""
+        raise InputError(
+            f"{grid.name} has no column {quote(column)}{hint} (its columns: "
+            f"{listing(grid.header)}): say with --arm-column which names the arms"
+        )
+    for name in grid.header:
+        if name and grid.header.count(name) > 1:
+            raise InputError(f"{grid.name} has several columns {quote(name)}: rename them")
+    for sentence in grid.ragged():
+        raise InputError(sentence)
+    if not grid.lines:
+        raise InputError(f"{grid.name} has a header line and no results below it")
+    return grid.renamed(column, ARM)
+
+
+def as_toml(draft: Draft) -> str:
+    """Write a draft as a problem file, with what was guessed and estimated marked."""
+    problem = draft.problem
+    low, high = draft.interval
+    rows = [f"  [{', '.join(map(repr, row))}]," for row in problem.covariance.tolist()]
+    missing = draft.results - draft.complete
+    holes = f", {missing} of them incomplete" if missing else ""
+    lines = [
+        f"# Drafted by psips from {draft.file}: {draft.results:,} results{holes}.",
+        *([f"# Read as a file with {draft.dialect}."] if draft.dialect else []),
+        *(f"# Column {quote(name)} {why}: left out." for name, why in draft.left_out.items()),
+        f"name = {_text(problem.name)}",
+        f"arms = [{', '.join(map(_text, problem.arms))}]",
+        f"delta = {Rules().delta:g}  # accepted probability of a wrong answer",
+        "",
+        "# Covariance of the noise of one result, estimated from how results of the same arm",
+        f"# scatter: {draft.complete:,} complete results, {draft.freedom:,} degrees of "
+        "freedom.",
+        f"# The true standard deviations are {low:.2f} to {high:.2f} times these, with 95%",
+        "# confidence. psips takes the covariance for known: replace it if you know better.",
+        "covariance = [",
+        *rows,
+        "]",
+    ]
+    for objective, way in zip(problem.objectives, problem.directions, strict=True):
+        mark = "  # guessed" if objective in draft.guessed else ""
+        lines += ["", "[[objectives]]", f"name = {_text(objective)}"]
+        lines.append(f'direction = "{way}"{mark}')
+    return "\n".join(lines) + "\n"
+
+
+def read_directions(given: Iterable[str]) -> dict[str, str | None]:
+    """Read objectives as given on the command line: a name, or ``name=max``, ``name=min``."""
+    found: dict[str, str | None] = {}
+    for text in given:
+        name, equals, way = text.rpartition("=")
+        if not equals:
+            name, way = text, ""
+        elif way not in DIRECTIONS:
+            raise unknown(f"direction of objective {quote(name)}", way, DIRECTIONS)
+        if name in found:
+            raise InputError(f"the objective {quote(name)} was given twice: give it once")
+        found[name] = way or None
+    return found
+
+
+def _read(grid: Grid, objectives: list[str]) -> tuple[list[str], Ints, Floats]:
+    """Return the arms in the order of their first lines, and the results; NaN if empty."""
+    at = grid.header.index(ARM)
+    places = [grid.header.index(one) for one in objectives]
+    arms: dict[str, int] = {}
+    alike: dict[str, tuple[str, int]] = {}
+    numbers, values = [], []
+    for number, row in grid.lines:
+        arm = row[at]
+        if not arm:
+            raise InputError(f"{grid.place(number)} names no arm: fill it in")
+        first, seen = alike.setdefault(fold(arm), (arm, number))
+        if first != arm:
+            raise InputError(
+                f"{grid.place(number)}: arm {quote(arm)} differs from {quote(first)} "
+                f"({grid.unit} {seen}) only in case or spaces: write it one way"
+            )
+        numbers.append(arms.setdefault(arm, len(arms)))
+        values.append(
+            [
+                _value(grid, number, one, row[c])
+                for one, c in zip(objectives, places, strict=True)
+            ]
+        )
+    if len(arms) < 2:
+        raise InputError(
+            f"{grid.name} has results of one arm only, {quote(next(iter(arms)))}: a design "
+            "needs at least two"
+        )
+    return list(arms), np.array(numbers, dtype=np.int64), np.array(values)
+
+
+def _value(grid: Grid, number: int, column: str, cell: str) -> float:
+    if not cell:
+        return np.nan
+    try:
+        return parse_number(f"{grid.place(number)}, column {quote(column)},", cell)
+    except InputError as error:
+        raise InputError(
+            f"{error}; leave the cell empty if it was not measured, or choose the objectives "
+            "with --objective"
+        ) from None
+
+
+def _check_noise(grid: Grid, objectives: list[str], fixed: list[str], freedom: int) -> None:
+    """Refuse results from which no covariance can be estimated."""
+    least = len(objectives) + 1
+    if freedom < least:
+        raise InputError(
+            f"{grid.name} has too few results to estimate the noise of {len(objectives)} "
+            f"objective{'' if least == 2 else 's'}: it takes {least} complete results "
+            f"more than there are arms, and there are {freedom}"
+        )
+    if fixed:
+        raise InputError(
+            f"all results of an arm are the same in {listing(fixed)}, so there is no noise to "
+            "estimate: choose other objectives"
+        )
+
+
+def _speaks_of(words: re.Pattern[str], name: str) -> bool:
+    """Whether one of the words is in a name, also in one that is written like ErrorRate."""
+    split = re.sub(r"([a-z])([A-Z])", r"\1 \2", name)
+    return any(words.fullmatch(word.lower()) for word in re.findall(r"[^\W_]+", split))
+
+
+def _counts(cells: list[str]) -> bool:
+    """Whether the cells are whole numbers, each larger than the one before."""
+    if len(cells) < LONG or not all(cell.isdecimal() for cell in cells):
+        return False
+    numbers = list(map(int, cells))
+    return all(a < b for a, b in pairwise(numbers))
+
+
+def _is_number(grid: Grid, cell: str) -> bool:
+    comma = grid.separator in (";", "\t") and COMMA.fullmatch(cell)
+    try:
+        parse_number("", cell.replace(",", ".") if comma else cell)
+    except InputError:
+        return False
+    return True
+
+
+def _text(text: str) -> str:
+    """Write a text for TOML; names have no control characters."""
+    return json.dumps(text, ensure_ascii=False)

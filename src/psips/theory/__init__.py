@@ -1,0 +1,1 @@
+"""What the problem itself says of how hard it is: best responses, T* and w*."""
