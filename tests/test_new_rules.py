@@ -32,7 +32,7 @@ def choose_last(run: Run) -> int:
     """Pull the last arm, for ever."""
     arm = opening(run)
     if arm < 0:
-        arm = run.model.K - 1
+        arm = run.scene.model.K - 1
         run.learner.pending[arm] += 1.0
     return arm
 
@@ -40,7 +40,7 @@ def choose_last(run: Run) -> int:
 @step
 def judge_fifty(run: Run) -> int:
     """Stop after fifty results of the last arm."""
-    run.outcome[EVIDENCE] = run.belief.pulls[run.model.K - 1]
+    run.outcome[EVIDENCE] = run.scene.belief.pulls[run.scene.model.K - 1]
     run.outcome[THRESHOLD] = 50.0
     run.outcome[STOPPED] = 1.0 if run.outcome[EVIDENCE] >= run.outcome[THRESHOLD] else 0.0
     return 0

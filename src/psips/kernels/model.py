@@ -48,3 +48,6 @@ class Model(Record):
     explore: Floats  # (K,) w_exp: uniform, or the G-optimal design
     frame: Floats  # (K, r) arms in coordinates with orthogonal columns, of mean square 1
     first: Ints  # (r,) arms that span the others, to be pulled first; (0,) if not asked for
+    unit: Floats  # (d,) standard deviation of one measurement, to compare objectives in
+    slack: Floats  # (d,) offset of every half-space, see `psips.kernels.halfspace`
+    level: Floats  # (d,) zeros: no offset

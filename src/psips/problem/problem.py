@@ -267,6 +267,9 @@ class Problem:
             explore=explore,
             frame=frame,
             first=first,
+            unit=np.sqrt(np.diag(Sigma)),
+            slack=np.zeros(self.d),
+            level=np.zeros(self.d),
         )
 
     @cached_property

@@ -200,6 +200,7 @@ class Rules:
             sampling.learner,
             TRACKING[self.tracking].code,
             program.eta_of(self.eta, literal, problem),
+            self.eta == "estimate" and problem.unstructured,
             float(self.alpha),
             program.calibration_of(
                 stopping, self.calibration, self.delta, self.kappa, literal, problem

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from psips.kernels.outcome import EVIDENCE, LOG_BUDGET, LOG_HIT, THRESHOLD
-
 DRAWS = 1024  # posterior draws of one point of a curve
 ALMOST = 0.99  # the most that is said of a run that has not stopped and may still turn round
 
@@ -36,21 +34,19 @@ Evidence = dict[str, float | None]  # with "fraction", 0 at the start and 1 at t
 
 def of_threshold(run: Judged, settled: Settled) -> Evidence:  # noqa: ARG001
     """Read what the rule's kernel compares: EVIDENCE with THRESHOLD."""
-    value, threshold = float(run.outcome[EVIDENCE]), float(run.outcome[THRESHOLD])
+    value, threshold = run.outcome.evidence, run.outcome.threshold
     fraction = 1.0 if run.stopped else _share(value, threshold)
     return {"evidence": value, "threshold": threshold, "fraction": fraction}
 
 
 def of_claims(run: Judged, settled: Settled) -> Evidence:
     """Read the same, and how many of the claims that prove a predicted set are settled."""
-    from psips.kernels.accounts import PIECES, SETTLED
-
     read = of_threshold(run, settled)
     fraction = 1.0 if run.stopped else ALMOST * (read["fraction"] or 0.0)
     return {
         **read,
-        "settled": max(0.0, float(run.outcome[SETTLED])),
-        "claims": max(0.0, float(run.outcome[PIECES])),
+        "settled": max(0.0, run.outcome.settled),
+        "claims": max(0.0, run.outcome.pieces),
         "fraction": fraction,
     }
 
@@ -62,12 +58,12 @@ def of_verdicts(run: Judged, settled: Settled) -> Evidence:
 
 def of_intervals(run: Judged, settled: Settled) -> Evidence:  # noqa: ARG001
     """Count the answers that the rule's confidence intervals settle."""
-    return _counted(int(run.outcome[EVIDENCE]), run.model.n)
+    return _counted(int(run.outcome.evidence), run.model.n)
 
 
 def of_draws(run: Judged, settled: Settled) -> Evidence:  # noqa: ARG001
     """Read which draw was the first to disagree, and how many have to agree."""
-    hit, budget = float(run.outcome[LOG_HIT]), float(run.outcome[LOG_BUDGET])
+    hit, budget = run.outcome.log_hit, run.outcome.log_budget
     fraction = 1.0 if run.stopped else _share(hit, budget) if budget > 0.0 else 0.0
     return {
         "log_hit": hit if math.isfinite(hit) else None,
@@ -141,7 +137,7 @@ class Curve:
 
 
 def _compared(run: Judged, settled: Settled, delta: float) -> Point:  # noqa: ARG001
-    return float(run.outcome[EVIDENCE]), float(run.outcome[THRESHOLD]), math.nan
+    return run.outcome.evidence, run.outcome.threshold, math.nan
 
 
 def _ratio(run: Judged, settled: Settled, delta: float) -> Point:  # noqa: ARG001
@@ -158,7 +154,7 @@ def _probability(run: Judged, settled: Settled, delta: float) -> Point:  # noqa:
 
 def _drawn(run: Judged, settled: Settled, delta: float) -> Point:
     value, threshold, _ = _probability(run, settled, delta)
-    return value, threshold, math.exp(-run.outcome[LOG_BUDGET])
+    return value, threshold, math.exp(-run.outcome.log_budget)
 
 
 COMPARED = Curve(_compared)

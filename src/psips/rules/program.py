@@ -79,7 +79,7 @@ def steps_of(
 
 
 def eta_of(eta: float | str, literal: bool, problem: Problem) -> float:
-    """Return eta, 0 for Algorithm 2; linear problems have eta = 1 / (8 L_A^2 L_Theta^2)."""
+    """Return eta, 1 if Algorithm 2 sets it; if linear, it is 1 / (8 L_A^2 L_Theta^2)."""
     if eta != "estimate":
         return float(eta)
     if problem.unstructured:
@@ -88,7 +88,7 @@ def eta_of(eta: float | str, literal: bool, problem: Problem) -> float:
                 "eta = 'estimate' belongs to the published loop: choose draws='literal', "
                 "or a number for eta"
             )
-        return 0.0
+        return 1.0
     model = problem.model
     if model.kind != BALL:
         raise InputError(

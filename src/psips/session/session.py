@@ -19,7 +19,7 @@ from psips.problem.instances import Results
 from psips.problem.measurements import is_frame, read_results, read_values
 from psips.rules import Rules
 from psips.rules.promises import short_promise
-from psips.session.engine import Engine
+from psips.session.engine import FORMAT, Engine
 from psips.session.status import Status, status_of
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 watch()  # kernels are compiled when they are first called
 
-FORMAT = 4  # of snapshots
 _ABSENT = object()
 
 

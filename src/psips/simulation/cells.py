@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 
 from psips.input.seeds import draw_key, generator
-from psips.kernels.model import Floats
-from psips.kernels.outcome import LOG_BUDGET, LOG_HIT, LOG_LEARNED, STOPPED
 from psips.problem.instances import Instance
 from psips.problem.loading import load
 from psips.rules import SAMPLING, Rules
@@ -135,19 +133,19 @@ def _observed(
     for mark in cell.marks:
         while session.results < mark:
             begin = perf_counter()
-            engine.outcome[STOPPED] = 0.0  # go on
+            engine.go_on()
             engine.run(source, noise, mark)
             seconds += perf_counter() - begin
             if engine.stopped and first_stop is None:
                 first_stop = session.results
-        seen: Floats = engine.outcome
+        seen = engine.outcome
         trace.append(
             {
                 "t": mark,
                 "correct": made.is_right(session.candidate_set),
-                "log_m": float(seen[LOG_LEARNED]),
-                "log_m_stop": float(min(seen[LOG_HIT], seen[LOG_BUDGET])),
-                "log_budget": float(seen[LOG_BUDGET]),
+                "log_m": seen.log_learned,
+                "log_m_stop": min(seen.log_hit, seen.log_budget),
+                "log_budget": seen.log_budget,
                 "log_error": engine.change_probability(POINTS)[0] if cell.posterior else None,
             }
         )
