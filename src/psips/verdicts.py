@@ -15,9 +15,9 @@ import numpy as np
 from psips.attention import attentively
 from psips.engine import Engine
 from psips.kernels.belief import Belief
-from psips.kernels.certificates import IN, OPEN, OUT
 from psips.kernels.missing import further, verdicts
 from psips.kernels.model import Floats, Ints
+from psips.kernels.settling import IN, OPEN, OUT
 from psips.problem import Problem
 from psips.rules import has_certificates
 
@@ -89,12 +89,14 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
     log_inverse = engine.program.options.calibration.log_inverse
     engine = engine.without_prior()
     belief = engine.belief
-    codes, rivals, objectives, widths, L = attentively(
-        verdicts, engine.model, belief, engine.front, log_inverse
+    known = np.full(problem.n, OPEN)
+    codes, rivals, objectives, widths, levels = attentively(
+        verdicts, engine.model, belief, engine.front, log_inverse, known
     )
     values = belief.theta if problem.unstructured else engine.model.Z @ belief.theta
     wanted = np.flatnonzero((codes == OPEN) & (rivals >= 0))
-    promised = iter(_promises(engine, belief, np.stack([wanted, rivals[wanted]], axis=1), L))
+    pairs = np.stack([wanted, rivals[wanted]], axis=1)
+    promised = iter(_promises(engine, belief, pairs, levels[wanted]))
     found = []
     for z, name in enumerate(problem.answers):
         x = int(rivals[z])
@@ -147,7 +149,7 @@ def _listed(more: dict[str, int]) -> str:
 
 
 def _promises(
-    engine: Engine, belief: Belief, pairs: Ints, L: float
+    engine: Engine, belief: Belief, pairs: Ints, levels: Floats
 ) -> list[list[tuple[int, int]]]:
     """Arms and how many more results of each settle each pair of an answer and its rival."""
     model = engine.model
@@ -161,7 +163,7 @@ def _promises(
         weights[weights < ROUNDING * weights.max(axis=1, keepdims=True)] = 0.0
     inside = engine.front.inside
     counts = attentively(
-        further, model, belief, deepcopy(belief), inside, L, pairs, arms, weights
+        further, model, belief, deepcopy(belief), inside, levels, pairs, arms, weights
     )
     return [
         [(int(arms[row, k]), int(counts[row, k])) for k in np.flatnonzero(counts[row])]

@@ -11,11 +11,11 @@ import math
 import numpy as np
 
 from psips.kernels.belief import RESULTS
-from psips.kernels.certificates import all_settled
 from psips.kernels.choosing import first_hit
 from psips.kernels.cover import refresh
 from psips.kernels.estimate import sure_enough
 from psips.kernels.front import EAGER, MEMBERS, SPARE, elect_plainly
+from psips.kernels.grids import ints
 from psips.kernels.jit import call, part, step
 from psips.kernels.outcome import (
     EVIDENCE,
@@ -28,6 +28,7 @@ from psips.kernels.outcome import (
 )
 from psips.kernels.ratio import EVERY, all_pieces, glr_threshold, passes
 from psips.kernels.rng import STOP, seed
+from psips.kernels.settling import all_settled
 from psips.kernels.state import REBUILD, Run
 from psips.kernels.thresholds import MEASURED, inflation_and_budget
 from psips.kernels.tree import build
@@ -132,7 +133,8 @@ def judge_certified(run: Run) -> int:
     """Stop when no verdict is open."""
     run.front.reach[SPARE] = max(1.0, 1.0 / run.options.eta)
     log_inverse = run.options.calibration.log_inverse
-    settled = all_settled(run.model, run.belief, run.front, log_inverse, run.outcome[HINT:])
+    nothing, hint = ints(run.model.n), run.outcome[HINT:]
+    settled = all_settled(run.model, run.belief, run.front, log_inverse, nothing, hint)
     run.outcome[STOPPED] = 1.0 if settled else 0.0
     return 0
 
