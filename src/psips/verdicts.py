@@ -1,12 +1,18 @@
 """What the data prove of each answer, in words.
 
 With probability at least 1 - delta no verdict is wrong at any time, whichever rules choose
-the arms and stop (the argument is in `psips.kernels.certificates`). Unstructured problems
+the arms and stop (the argument is in `psips.kernels.settling`). Unstructured problems
 need nothing else; linear ones need ``parameter_set=Ball(...)``.
+
+With the stopping rule ``predicted`` there are two kinds of evidence: these certificates, and
+the claims of sets that were predicted. An answer is in or out as soon as either says so: the
+certificates have a tenth of delta and the predicted claims the rest, delta in all (the
+argument is in `psips.kernels.predicted`).
 """
 
 from __future__ import annotations
 
+import math
 from copy import deepcopy
 from dataclasses import dataclass
 
@@ -14,6 +20,7 @@ import numpy as np
 
 from psips.attention import attentively
 from psips.engine import Engine
+from psips.kernels.accounts import CERTIFIED, verdicts_by
 from psips.kernels.belief import Belief
 from psips.kernels.missing import further, verdicts
 from psips.kernels.model import Floats, Ints
@@ -36,7 +43,7 @@ class Verdict:
     answer : str
     verdict : "in", "out" or "open"
     rival : str or None
-        Out: who dominates it. In: None. Open: of a candidate the rival that takes (about)
+        Out: who dominates it, or None if that is not told apart. In: None. Open: of a candidate the rival that takes (about)
         the most further results to tell from it; of any other answer the candidate that
         takes the fewest to be proven to dominate it. Linear problems: the rival that there
         is the least evidence against, and the candidate with the most.
@@ -87,9 +94,13 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
             why = "the arms measured do not span the features yet"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
     log_inverse = engine.program.options.calibration.log_inverse
+    known = np.full(problem.n, OPEN)
+    if engine.program.stopping == "predicted":
+        log_inverse -= math.log(CERTIFIED)
+        for account in engine.accounts:
+            verdicts_by(account, known)
     engine = engine.without_prior()
     belief = engine.belief
-    known = np.full(problem.n, OPEN)
     codes, rivals, objectives, widths, levels = attentively(
         verdicts, engine.model, belief, engine.front, log_inverse, known
     )
@@ -100,7 +111,10 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
     found = []
     for z, name in enumerate(problem.answers):
         x = int(rivals[z])
-        if codes[z] == OUT:
+        if codes[z] == OUT and x < 0:
+            why = "dominated, by the claims predicted"
+            found.append(Verdict(name, "out", None, None, None, {}, why))
+        elif codes[z] == OUT:
             rival = problem.answers[x]
             found.append(Verdict(name, "out", rival, None, None, {}, f"dominated by {rival}"))
         elif codes[z] == IN:

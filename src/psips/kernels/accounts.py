@@ -29,7 +29,9 @@ from psips.kernels.jit import bare, kernel
 from psips.kernels.model import Floats, Ints, Mask, Model
 from psips.kernels.outcome import EVIDENCE, HINT, STOPPED, THRESHOLD
 from psips.kernels.records import Record, record
+from psips.kernels.settling import IN, OUT
 
+CERTIFIED = 0.1  # of delta goes to the certificates that are looked at beside the accounts
 SHARE = 0.7  # of what is left of delta goes to the next set
 REFUTED = 2.0  # a claim trails for good if its score is this far below -L
 SETTLED, PIECES = HINT, HINT + 1  # places in the outcome
@@ -37,12 +39,23 @@ SETTLED, PIECES = HINT, HINT + 1  # places in the outcome
 
 def level_of(log_inverse: float, before: int) -> float:
     """Return L of a set that is predicted after ``before`` others."""
-    return log_inverse - math.log(SHARE) - before * math.log1p(-SHARE)
+    return log_inverse - math.log1p(-CERTIFIED) - math.log(SHARE) - before * math.log1p(-SHARE)
 
 
 @record
 class Account(Record):
-    """A predicted set: what was known then, its claims, and what was told since."""
+    """A predicted set: what was known then, its claims, and what was told since.
+
+    Verdicts on single answers. Each piece belongs to one answer: the leaves of z's tree to z,
+    outside S1, and "i below j" to i. The answers have an order, fixed at t_1: those outside S1
+    before its members. A verdict is given, OUT or IN, when all pieces of the answer and of
+    those before it are settled. P(any of them is wrong, ever) <= exp(-L): let a be the first
+    answer in the order whose verdict would be wrong. If it is outside S1, it is in S(theta), no
+    member dominates it, and theta is in a leaf of its tree. If it is a member, all outside S1
+    are rightly out, S(theta) is a subset of S1, one of it dominates a, and theta is in "a below
+    j". So theta is in a piece of a, the first of which is fixed by theta and what was told until
+    t_1, and no wrong verdict is given before that piece has reached L.
+    """
 
     level: Floats  # (1,) L; 0 if there is no account
     inside: Mask  # (K,) S1
@@ -68,6 +81,9 @@ class Account(Record):
     best: Ints  # (P,) the claim that has it
     work: Floats  # (2, A)
     touched: Mask  # (K,)
+    order: Ints  # (K,) in which answers get their verdicts
+    owner: Ints  # (P,) the answer that a piece belongs to
+    hint: Floats  # (2,) of `psips.kernels.settling.all_settled`
 
 
 def _assemble(
@@ -75,6 +91,7 @@ def _assemble(
 ) -> Account:
     K, d = B1.shape
     P = pieces.z.shape[0]
+    owner = np.where(inside[pieces.z], pieces.xs[:, 0], pieces.z)
     return Account(
         np.full(1, level),
         inside.copy(),
@@ -100,7 +117,20 @@ def _assemble(
         claims.first[:P].copy(),
         np.zeros((2, claims.arms.shape[1])),
         np.zeros(K, np.bool_),
+        _order(inside, N1, owner, claims),
+        owner,
+        np.array([0.0, -1.0]),
     )
+
+
+def _order(inside: Mask, N1: Floats, owner: Ints, claims: Claims) -> Ints:
+    """Return the answers outside, then the members, each by how clear their claims are."""
+    first = claims.first[:-1]
+    arms, s = claims.arms[first], claims.s[first]  # those not involved have s = 0
+    square = claims.lead[first] ** 2 / (s / np.maximum(N1[arms], 1.0)).sum(axis=1)
+    clear = np.full(len(inside), np.inf)
+    np.minimum.at(clear, owner, square)
+    return np.lexsort((-clear, inside))
 
 
 def open_account(model: Model, inside: Mask, N1: Floats, B1: Floats, level: float) -> Account:
@@ -274,6 +304,26 @@ def weigh_account(model: Model, belief: Belief, account: Account) -> None:
             stay += 1
     account.size[0] = stay
     weigh(belief.pulls, belief.B, belief.theta, floats(model.K), account)
+
+
+@bare
+def add_verdicts(account: Account, verdict: Ints) -> None:
+    """Write the verdicts that an account gives."""
+    open_yet = account.touched
+    for a in range(open_yet.shape[0]):
+        open_yet[a] = account.level[0] == 0.0
+    for i in range(account.size[0]):
+        open_yet[account.owner[account.left[i]]] = True
+    for a in account.order:
+        if open_yet[a]:
+            break
+        verdict[a] = IN if account.inside[a] else OUT
+
+
+@kernel
+def verdicts_by(account: Account, verdict: Ints) -> None:
+    """As ``add_verdicts``, from outside."""
+    add_verdicts(account, as_grid(verdict))
 
 
 @bare

@@ -3,6 +3,9 @@
 The evidence for a set and the proof of it are in `psips.kernels.claims`. Here is which sets are
 predicted, and when.
 
+Of delta, the share CERTIFIED is for the certificates of `psips.kernels.settling`, which need no
+prediction, and the rest for the accounts; delta below is that rest.
+
 A set is predicted when AGREE posterior draws in a row have S_hat for their Pareto set. Its
 account is opened then: what was told until that moment, and the pieces with their claims. The
 j-th set to be predicted has the share p_j = SHARE (1 - SHARE)^(j - 1) of delta: its pieces must
@@ -14,6 +17,10 @@ Stop when all pieces of the last account of S_hat are settled. Proof: the j-th a
 at a stopping time, and from then on the argument for one set holds given the past, so that
 P(stop by it, and it is wrong) <= delta p_j. These sum to at most delta, over any number of
 accounts, for every theta and however the arms are chosen.
+
+Verdicts on single answers are given by either: by the accounts, see
+`psips.kernels.accounts.Account`, the certificates taking these for known. P(any is wrong) is
+at most delta in all. The rule also stops when no verdict is open.
 
 With the sampling rule ``directed`` the pulls aim at claims while S_hat is the set predicted: at
 the least settled piece, at its claim with the largest likelihood ratio, and there at arms with
@@ -28,20 +35,30 @@ import math
 
 import numpy as np
 
-from psips.kernels.accounts import Account, conclude, look, same_set, weigh
+from psips.kernels.accounts import (
+    CERTIFIED,
+    Account,
+    add_verdicts,
+    conclude,
+    look,
+    same_set,
+    weigh,
+)
 from psips.kernels.belief import RESULTS, Belief
 from psips.kernels.choosing import direct, opening
 from psips.kernels.draws import LITERALS, NUMBER, Draw, draw_row
 from psips.kernels.front import EAGER, MEMBERS, SPARE, Front
-from psips.kernels.grids import floats
+from psips.kernels.grids import floats, ints
 from psips.kernels.jit import bare, part, step
 from psips.kernels.loop import PREDICT
 from psips.kernels.model import Floats, Mask, Model, Stream
+from psips.kernels.outcome import STOPPED
 from psips.kernels.pareto import in_alternative
 from psips.kernels.rng import PULL, STOP, seed, uniform
+from psips.kernels.settling import all_settled
 from psips.kernels.state import ASKED, Run
 
-AGREE = 10  # posterior draws that must agree before a set is predicted
+AGREE = 20  # posterior draws that must agree before a set is predicted
 
 
 @bare
@@ -115,14 +132,27 @@ def choose_predicted(run: Run) -> int:
     return arm
 
 
+@part
+def certain(run: Run) -> bool:
+    """Whether certificates settle all that the account of S_hat leaves open."""
+    verdict, account = ints(run.model.n), run.account
+    if same_set(run.front.inside, account.inside):
+        add_verdicts(account, verdict)
+    log_inverse = run.options.calibration.log_inverse - math.log(CERTIFIED)
+    return all_settled(run.model, run.belief, run.front, log_inverse, verdict, account.hint)
+
+
 @step
 def judge_predicted(run: Run) -> int:
-    """Stop when every claim of the predicted set holds; say so if one is to be predicted."""
+    """Stop when no verdict is open; say so if a set is to be predicted."""
     belief, front, account, draw = run.belief, run.front, run.account, run.draw
     front.reach[SPARE] = max(1.0, 1.0 / run.options.eta)
     if account.level[0] > 0.0:
         weigh(belief.pulls, belief.B, belief.theta, floats(run.model.K), account)
-    if not conclude(front, account, run.outcome):
+    hopeful = conclude(front, account, run.outcome)
+    if run.outcome[STOPPED] == 1.0 or certain(run):
+        run.outcome[STOPPED] = 1.0
+    elif not hopeful:
         seed(draw.stream, run.key, belief.tally[RESULTS], STOP)
         if agreed(run.model, belief, front, draw):
             return PREDICT
