@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from psips.instances import instance
-from psips.kernels.accounts import Account, open_account, verdicts_by, weigh_account
+from psips.kernels.accounts import Account, open_account, verdicts_by
+from psips.kernels.functionals import weigh_account
 from psips.kernels.settling import IN, OPEN, OUT
 from psips.problem import Problem
 from psips.session import Session

@@ -19,12 +19,12 @@ from psips.kernels.accounts import (
     level_of,
     no_account,
     open_account,
-    weigh_account,
 )
 from psips.kernels.belief import RESULTS, SPANNED, Belief, empty_belief, learn, refit
 from psips.kernels.cover import Cover, empty_cover
 from psips.kernels.draws import Draw, empty_draw
 from psips.kernels.front import MEMBERS, RECORDS, Front, empty_front
+from psips.kernels.functionals import weigh_account
 from psips.kernels.jit import address, no_steps
 from psips.kernels.loop import ASK, PREDICT, RUN, TELL, drive
 from psips.kernels.model import Floats, Model, Stream

@@ -2,7 +2,7 @@
 
 With probability at least 1 - delta no verdict is wrong at any time, whichever rules choose
 the arms and stop (the argument is in `psips.kernels.settling`). Unstructured problems
-need nothing else; linear ones need ``parameter_set=Ball(...)``.
+need nothing else; linear ones need ``parameter_set=Ball(...)`` or the rule ``predicted``.
 
 With the stopping rule ``predicted`` there are two kinds of evidence: these certificates, and
 the claims of sets that were predicted. An answer is in or out as soon as either says so: the
@@ -85,7 +85,7 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
     >>> [(one.answer, one.verdict, one.reason) for one in verdicts_of(problem, session.engine)]
     [('A', 'in', 'beats every rival'), ('B', 'out', 'dominated by A')]
     """
-    if not has_certificates(problem):
+    if not has_certificates(problem) and engine.program.stopping != "predicted":
         why = "a linear problem has certificates with parameter_set=Ball(...) only"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
     if not engine.ready:
@@ -99,6 +99,8 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
         log_inverse -= math.log(CERTIFIED)
         for account in engine.accounts:
             verdicts_by(account, known)
+    if not has_certificates(problem):
+        return [_by_claims(*one) for one in zip(problem.answers, known, strict=True)]
     engine = engine.without_prior()
     belief = engine.belief
     codes, rivals, objectives, widths, levels = attentively(
@@ -112,8 +114,7 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
     for z, name in enumerate(problem.answers):
         x = int(rivals[z])
         if codes[z] == OUT and x < 0:
-            why = "dominated, by the claims predicted"
-            found.append(Verdict(name, "out", None, None, None, {}, why))
+            found.append(_by_claims(name, OUT))
         elif codes[z] == OUT:
             rival = problem.answers[x]
             found.append(Verdict(name, "out", rival, None, None, {}, f"dominated by {rival}"))
@@ -129,6 +130,16 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
             inside = bool(engine.front.inside[z])
             found.append(_missing(problem, (z, x, c), inside, interval, more))
     return found
+
+
+def _by_claims(name: str, code: int) -> Verdict:
+    """Return the verdict that predicted claims give, or that they do not."""
+    verdict, why = {
+        IN: ("in", "beats every rival"),
+        OUT: ("out", "dominated, by the claims predicted"),
+        OPEN: ("open", "not proven by the claims predicted"),
+    }[int(code)]
+    return Verdict(name, verdict, None, None, None, {}, why)
 
 
 def _missing(

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from psips.kernels.belief import Belief
 from psips.kernels.claims import (
     CENTRE,
     KAPPA,
@@ -24,7 +23,7 @@ from psips.kernels.claims import (
 )
 from psips.kernels.cone import Metric
 from psips.kernels.front import Front
-from psips.kernels.grids import as_array, as_grid, floats
+from psips.kernels.grids import as_array, as_grid
 from psips.kernels.jit import bare, kernel
 from psips.kernels.model import Floats, Ints, Mask, Model
 from psips.kernels.outcome import EVIDENCE, HINT, STOPPED, THRESHOLD
@@ -58,15 +57,17 @@ class Account(Record):
     """
 
     level: Floats  # (1,) L; 0 if there is no account
-    inside: Mask  # (K,) S1
+    inside: Mask  # (n,) S1
     N1: Floats  # (K,) results told until the prediction
-    B1: Floats  # (K, d) and their sums
+    B1: Floats  # (h, d) and their sums
+    V1: Floats  # (h, h) linear: V of these, and
+    C1: Floats  # (h, h) its inverse; (0, 0) if unstructured
     z: Ints  # (P,) of the pieces
     length: Ints  # (P,)
     xs: Ints  # (P, R)
     first: Ints  # (P + 1,) and what else `Claims` has
     involved: Ints  # (D,)
-    arms: Ints  # (D, A)
+    arms: Ints  # (D, A); linear: answers
     G: Floats  # (D, A, d)
     s: Floats  # (D, A)
     q: Floats  # (D, A)
@@ -76,27 +77,42 @@ class Account(Record):
     left: Ints  # (P,) pieces not settled, the first size[0]
     size: Ints  # (1,)
     n: Floats  # (K,) results told since, as last weighed; -1 if never
-    mean: Floats  # (K, d) and their means
+    mean: Floats  # (n, d) and their means; linear: of the answers, by these results
+    W: Floats  # (n, h) linear: answers whitened by these results; (0, 0) if unstructured
     value: Floats  # (P,) largest score of a piece's claims: likelihood ratio, log-weight added
     best: Ints  # (P,) the claim that has it
     work: Floats  # (2, A)
-    touched: Mask  # (K,)
-    order: Ints  # (K,) in which answers get their verdicts
+    touched: Mask  # (n,)
+    order: Ints  # (n,) in which answers get their verdicts
     owner: Ints  # (P,) the answer that a piece belongs to
     hint: Floats  # (2,) of `psips.kernels.settling.all_settled`
 
 
 def _assemble(
-    level: float, inside: Mask, N1: Floats, B1: Floats, pieces: Pieces, claims: Claims
+    level: float,
+    inside: Mask,
+    known: tuple[Floats, Floats, Floats, Floats],
+    pieces: Pieces,
+    claims: Claims,
+    square: Floats,
 ) -> Account:
-    K, d = B1.shape
+    """Return an account that nothing was told to; ``known`` is N1, B1, V1 and C1.
+
+    ``square`` (P,) says how clear the first claim of each piece was at the prediction.
+    """
+    N1, B1, V1, C1 = known
+    n, d = len(inside), B1.shape[1]
     P = pieces.z.shape[0]
     owner = np.where(inside[pieces.z], pieces.xs[:, 0], pieces.z)
+    clear = np.full(n, np.inf)
+    np.minimum.at(clear, owner, square)
     return Account(
         np.full(1, level),
         inside.copy(),
         N1.copy(),
         B1.copy(),
+        V1,
+        C1,
         pieces.z,
         pieces.length,
         pieces.xs,
@@ -111,34 +127,40 @@ def _assemble(
         np.zeros(P, np.bool_),
         np.arange(P),
         np.full(1, P),
-        np.full(K, -1.0),
-        np.zeros((K, d)),
+        np.full(len(N1), -1.0),
+        np.zeros((n, d)),
+        np.zeros((n if len(V1) else 0, len(V1))),
         np.full(P, UNSEEN),
         claims.first[:P].copy(),
         np.zeros((2, claims.arms.shape[1])),
-        np.zeros(K, np.bool_),
-        _order(inside, N1, owner, claims),
+        np.zeros(n, np.bool_),
+        np.lexsort((-clear, inside)),
         owner,
         np.array([0.0, -1.0]),
     )
 
 
-def _order(inside: Mask, N1: Floats, owner: Ints, claims: Claims) -> Ints:
-    """Return the answers outside, then the members, each by how clear their claims are."""
-    first = claims.first[:-1]
-    arms, s = claims.arms[first], claims.s[first]  # those not involved have s = 0
-    square = claims.lead[first] ** 2 / (s / np.maximum(N1[arms], 1.0)).sum(axis=1)
-    clear = np.full(len(inside), np.inf)
-    np.minimum.at(clear, owner, square)
-    return np.lexsort((-clear, inside))
-
-
 def open_account(model: Model, inside: Mask, N1: Floats, B1: Floats, level: float) -> Account:
     """Predict the set ``inside`` from counts and sums; claims are a function of these alone."""
     nothing = np.zeros((0, 0))
-    metric = Metric(True, 1.0 / N1, nothing, model.Sigma, B1 / N1[:, None])
-    pieces, claims = predict(metric, inside, level)
-    return _assemble(level, inside, N1, B1, Pieces(*pieces), Claims(*claims))
+    if model.unstructured:
+        V1 = C1 = nothing
+        metric = Metric(True, 1.0 / N1, nothing, model.Sigma, B1 / N1[:, None])
+    else:
+        V1 = model.xi * np.eye(model.h) + model.A.T @ (N1[:, None] * model.A)
+        C1 = np.linalg.inv(V1)
+        W = np.ascontiguousarray(model.Z @ np.linalg.cholesky(C1))
+        metric = Metric(False, np.zeros(0), W, model.Sigma, model.Z @ (C1 @ B1))
+    found = predict(metric, inside, level)
+    pieces, claims = Pieces(*found[0]), Claims(*found[1])
+    first = claims.first[:-1]
+    arms, s = claims.arms[first], claims.s[first]  # those not involved have s = 0
+    if model.unstructured:
+        variance = (s / N1[arms]).sum(axis=1)
+    else:
+        variance = s[:, 0] * ((metric.W[arms[:, 0]] - metric.W[arms[:, 1]]) ** 2).sum(axis=1)
+    square = claims.lead[first] ** 2 / np.maximum(variance, 1e-300)
+    return _assemble(level, inside, (N1, B1, V1, C1), pieces, claims, square)
 
 
 @kernel
@@ -184,7 +206,9 @@ def no_account(model: Model) -> Account:
         np.zeros(0),
         np.zeros(0),
     )
-    return _assemble(0.0, np.zeros(K, np.bool_), np.zeros(K), np.zeros((K, d)), pieces, claims)
+    width = 0 if model.unstructured else model.h
+    known = np.zeros(K), np.zeros((model.h, d)), np.zeros((width, width)), np.zeros((width,) * 2)
+    return _assemble(0.0, np.zeros(model.n, np.bool_), known, pieces, claims, np.zeros(0))
 
 
 @bare
@@ -290,20 +314,6 @@ def weigh(pulls: Floats, B: Floats, theta: Floats, nothing: Floats, account: Acc
             account.left[stay] = k
             stay += 1
     account.size[0] = stay
-
-
-@kernel
-def weigh_account(model: Model, belief: Belief, account: Account) -> None:
-    """Look at all of an account, which was away."""
-    for a in range(model.K):
-        account.n[a] = -1.0
-    stay = 0
-    for k in range(account.z.shape[0]):
-        if not account.settled[k]:
-            account.left[stay] = k
-            stay += 1
-    account.size[0] = stay
-    weigh(belief.pulls, belief.B, belief.theta, floats(model.K), account)
 
 
 @bare

@@ -109,7 +109,7 @@ class Claims(NamedTuple):
     arms: Ints  # (D, DEPTH + 1)
     G: Floats  # (D, DEPTH + 1, d)
     s: Floats  # (D, DEPTH + 1) variance of one result's part
-    q: Floats  # (D, DEPTH + 1) variances of the parts expected at the stop
+    q: Floats  # (D, DEPTH + 1) variances of the parts expected at the stop; linear: of f, first
     log_weight: Floats  # (D,)
     lead: Floats  # (D,) predicted, at least its standard error
     aim: Floats  # (D,) predicted, what the forecast goes by
@@ -162,6 +162,25 @@ def evidence(
     left /= sum_q  # 1 - kappa q'(V + kappa Q)^-1 q / 1'q
     determinant += math.log(left)
     B = squares / (sum_q * sum_q * left)
+    return least_evidence(
+        sum_v, sum_q, off, B, determinant, lead, centre, square, kappa, out
+    )
+
+
+@bare
+def least_evidence(
+    sum_v: float,
+    sum_q: float,
+    off: float,
+    B: float,
+    determinant: float,
+    lead: float,
+    centre: float,
+    square: float,
+    kappa: float,
+    out: Floats,
+) -> float:
+    """Least log E from 1'v, 1'q, sum v_a^2 / q_a, B and log det(I + V^-1 R)."""
     A = lead / sum_v
     h = max((off / (sum_v * sum_v) - 1.0 / sum_q) / kappa + 1.0 / sum_v - B, 0.0)
     slope = square / (1.0 + B * square)
@@ -268,7 +287,7 @@ def cover_alternative(metric: Metric, inside: Mask) -> Pieces:
     for z in range(K):  # how near the alternative is, with trees as coarse as they can be
         if not inside[z]:
             nearest = min(nearest, _leaves(metric, members, z, 0.0, pieces, pairs, most)[1])
-    near = NEAR[0] * nearest + NEAR[1]
+    near = NEAR[0] * nearest + NEAR[1] if metric.unstructured else -1.0
     for z in range(K):
         if not inside[z]:
             P, _ = _leaves(metric, members, z, near, pieces, P, most)
@@ -308,7 +327,11 @@ def _write_claim(
             lead += claims.G[o, a, c] * metric.mu[claims.arms[o, a], c]
             for e in range(d):
                 claims.s[o, a] += claims.G[o, a, c] * claims.G[o, a, e] * metric.Sigma[c, e]
-        variance += claims.s[o, a] * metric.inverse[claims.arms[o, a]]
+        if metric.unstructured:
+            variance += claims.s[o, a] * metric.inverse[claims.arms[o, a]]
+    if not metric.unstructured:  # z and one other
+        x = claims.arms[o, 1]
+        variance = claims.s[o, 0] * inner(metric, pieces.z[k], x, x)
     claims.log_weight[o] = math.log(weight)
     claims.lead[o] = max(lead, math.sqrt(variance))
     claims.aim[o] = max(lead, AIM * math.sqrt(variance))
@@ -396,6 +419,10 @@ def claims_of(metric: Metric, pieces: Pieces, level: float) -> Claims:
             alone[i] = 0.0
             o += 1
     claims.first[P] = o
+    if not metric.unstructured:
+        for i in range(o):
+            claims.q[i, 0] = 0.5 * claims.aim[i] ** 2 / (level + MARGIN)
+        return claims
     N = _forecast(claims, level, K)
     for i in range(o):
         for a in range(claims.involved[i]):

@@ -26,7 +26,8 @@ With the sampling rule ``directed`` the pulls aim at claims while S_hat is the s
 the least settled piece, at its claim with the largest likelihood ratio, and there at arms with
 probabilities proportional to what they add to the variance of its lead. While S_hat is another
 set the rule goes on as before the prediction: a false claim never settles, and pulls that wait
-for it would never tell enough of the other arms to predict again.
+for it would never tell enough of the other arms to predict again. In linear problems a result
+bears on all claims, and the rule goes on as before too.
 """
 
 from __future__ import annotations
@@ -42,13 +43,13 @@ from psips.kernels.accounts import (
     conclude,
     look,
     same_set,
-    weigh,
 )
 from psips.kernels.belief import RESULTS, Belief
 from psips.kernels.choosing import direct, opening
-from psips.kernels.draws import LITERALS, NUMBER, Draw, draw_row
-from psips.kernels.front import EAGER, MEMBERS, SPARE, Front
-from psips.kernels.grids import floats, ints
+from psips.kernels.draws import LITERALS, NUMBER, Draw, draw_row, draw_theta
+from psips.kernels.front import EAGER, MEMBERS, SPARE, Front, image
+from psips.kernels.functionals import weigh_claims
+from psips.kernels.grids import ints
 from psips.kernels.jit import bare, part, step
 from psips.kernels.loop import PREDICT
 from psips.kernels.model import Floats, Mask, Model, Stream
@@ -77,9 +78,15 @@ def agreed(model: Model, belief: Belief, front: Front, draw: Draw) -> bool:
     draw.made[NUMBER] += 1.0  # what is in ``values`` is no draw of others
     for _ in range(AGREE):
         draw.made[LITERALS] += 1.0
-        for a in range(model.K):
-            sd = 1.0 / math.sqrt(belief.N[a])
-            draw_row(draw.stream, model.L, belief.theta, sd, a, draw.values)
+        if model.unstructured:
+            for a in range(model.K):
+                sd = 1.0 / math.sqrt(belief.N[a])
+                draw_row(draw.stream, model.L, belief.theta, sd, a, draw.values)
+        else:
+            row, mean = draw.work[0], belief.theta
+            draw_theta(draw.stream, model.L, belief.F, mean, 1.0, row, draw.theta)
+            for a in range(model.n):
+                image(model.Z, draw.theta, a, draw.values)
         if in_alternative(draw.values, front.inside, members):
             return False
     return True
@@ -123,7 +130,7 @@ def choose_predicted(run: Run) -> int:
     if arm >= 0:
         return arm
     learner, account, draw = run.learner, run.account, run.draw
-    if not aiming(run.front.inside, account):
+    if not run.model.unstructured or not aiming(run.front.inside, account):
         return direct(run)
     run.front.size[EAGER] = 1  # nobody needs a cover meanwhile
     seed(draw.stream, run.key, learner.tally[ASKED], PULL)
@@ -148,7 +155,7 @@ def judge_predicted(run: Run) -> int:
     belief, front, account, draw = run.belief, run.front, run.account, run.draw
     front.reach[SPARE] = max(1.0, 1.0 / run.options.eta)
     if account.level[0] > 0.0:
-        weigh(belief.pulls, belief.B, belief.theta, floats(run.model.K), account)
+        weigh_claims(run.model, belief, account)
     hopeful = conclude(front, account, run.outcome)
     if run.outcome[STOPPED] == 1.0 or certain(run):
         run.outcome[STOPPED] = 1.0

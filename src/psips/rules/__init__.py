@@ -398,11 +398,6 @@ class Rules:
 
     def _check_proof(self, problem: Problem) -> None:
         """Refuse what is to be proven and has no proof, and say what has one."""
-        if self.stopping == "predicted" and not problem.unstructured:
-            raise NoProofError(
-                "the stopping rule 'predicted' has a proof for problems without features "
-                "only: choose stopping='certified' with parameter_set=Ball(...)"
-            )
         if self.stopping == "certified" or (
             self.stopping == "glr" and self.calibration == "proven"
         ):
