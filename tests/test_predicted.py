@@ -11,7 +11,7 @@ import pytest
 
 from psips import plots
 from psips.environments import GaussianEnvironment, environment_of
-from psips.errors import InputError, NoProofError
+from psips.errors import InputError
 from psips.history import evidence_over_time, history_of
 from psips.instances import Instance, instance
 from psips.kernels.accounts import SHARE
@@ -21,6 +21,7 @@ from psips.report import promise
 from psips.rules import Rules
 from psips.session import Session
 from psips.simulation import simulate
+from psips.verdicts import verdicts_of
 
 OTHERS = ["posterior", "projected", "uniform", "round-robin"]
 
@@ -192,13 +193,36 @@ def test_status_history_plot_and_promise() -> None:
     )
 
 
-def test_refusals() -> None:
-    features = [[1.0, 0.0], [0.0, 1.0], [0.7, 0.7]]
+@pytest.mark.parametrize("bound", [None, Ball(2.0)])
+def test_linear_problems_need_no_bound(bound: Ball | None) -> None:
+    """A run is a session asked and told, a snapshot goes on, and no verdict is left open."""
+    features = [[1.0, 0.0], [0.0, 1.0], [0.6, 0.8], [0.8, -0.6], [0.1, 0.2]]
+    theta = np.array([[1.0, -0.4], [0.2, 0.9]])
     problem = Problem(
-        objectives=["a"], covariance=[1], features=features, parameter_set=Ball(1.0)
+        objectives=["a", "b"],
+        covariance=[1.0, 0.5],
+        features=features,
+        parameter_set=bound,
+        intercept=False,
     )
-    with pytest.raises(NoProofError, match="choose stopping='certified' with parameter_set="):
-        Session(problem, stopping="predicted")
+    made = Instance("made", problem, theta)
+    run = simulate(problem, environment_of(made), rng=4, stopping="predicted")
+    session, trial = told(made, run.results // 2, seed=4)
+    twin = Session.restore(json.loads(json.dumps(session.snapshot())))
+    while not session.stopped:
+        arm = session.ask()
+        assert twin.ask() == arm
+        x = trial.pull(arm)
+        session.tell(arm, x)
+        twin.tell(arm, x)
+    assert twin.stopped
+    assert session.results == run.results
+    assert session.pareto_set == run.pareto_set == made.pareto_set
+    found = {one.answer: one.verdict for one in verdicts_of(problem, session.engine)}
+    assert found == {a: "in" if a in made.pareto_set else "out" for a in problem.answers}
+
+
+def test_refusals() -> None:
     with pytest.raises(InputError, match="does not go with the sampling rule 'ape'"):
         Rules(stopping="predicted", sampling="ape")
     for calibration in ("sharp", "measured"):

@@ -87,6 +87,23 @@ def short_promise(rules: Rules) -> str:
     }[kind_of_promise(rules)]
 
 
+def verdicts_promise(rules: Rules) -> str:
+    """Say what stands behind the verdicts on single answers.
+
+    Examples
+    --------
+    >>> verdicts_promise(Rules(delta=0.05))
+    'with probability 0.95 none of them is ever wrong, whichever rule stops'
+    """
+    text = f"with probability {1 - rules.delta:.10g} none of them is ever wrong"
+    if rules.stopping == "predicted":
+        return (
+            f"{text}; a tenth of {rules.delta:g} is for certificates that need no prediction, "
+            "the rest for the claims of the sets predicted"
+        )
+    return f"{text}, whichever rule stops"
+
+
 def within(problem: Problem) -> str:
     """Say where the truth must lie for what is proven to hold."""
     return "" if problem.parameter_set is None else " within the parameter set registered"
@@ -106,8 +123,9 @@ def evidence_caption(rules: Rules) -> str:
         return (
             "Evidence: how much less likely the results since the set was predicted are under "
             "the nearest other Pareto set, as a logarithm. The rule stops once all others have "
-            "been proven wrong, each a little above the level; 0 where there is no prediction, "
-            "or another than the candidate set."
+            "been proven wrong, each a little above the level, or by certificates, which need "
+            "no prediction and have a tenth of delta; 0 where there is no prediction, or another "
+            "than the candidate set."
         )
     if rules.stopping == "certified":
         return "Answers proven in or out. The rule stops when all are."
