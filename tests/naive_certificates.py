@@ -54,11 +54,11 @@ def evidence(first: float, second: float, s: float, lead: float) -> float:
     return max(0.0, float(found.fun))
 
 
-def verdicts(mu: np.ndarray, N: np.ndarray, Sigma: np.ndarray, delta: float) -> list[str]:
+def verdicts(problem: Problem, mu: np.ndarray, N: np.ndarray, delta: float) -> list[str]:
     """What all sets that are not rejected agree on."""
     n, d = mu.shape
+    Sigma = problem.covariance
     Y = directions(d, Sigma)
-    m = d + 0.25 * (len(Y) - d)
     E = np.zeros((n, n, len(Y)))
     for i in range(n):
         for j in range(n):
@@ -69,10 +69,17 @@ def verdicts(mu: np.ndarray, N: np.ndarray, Sigma: np.ndarray, delta: float) -> 
                     E[i, j, k] -= 0.0 if k < d else np.log(4)
     left = []
     for size in range(1, n + 1):
-        L = np.log((n * m + size * max(n - 1 - m, 0)) / delta)
+        within, outside, escapes = (level(problem, kind, size, delta) for kind in range(3))
         for S in combinations(range(n), size):
-            dominated = any((E[x, z, :d] >= L).all() for z in S for x in range(n) if x != z)
-            escaped = any(all((E[z, x] >= L).any() for x in S) for z in range(n) if z not in S)
+            rest = [z for z in range(n) if z not in S]
+            dominated = any(
+                (E[x, z, :d] >= L).all()
+                for group, L in ((S, within), (rest, outside))
+                for x in group
+                for z in S
+                if x != z
+            )
+            escaped = any(all((E[z, x] >= escapes).any() for x in S) for z in rest)
             if not dominated and not escaped:
                 left.append(set(S))
     return [
@@ -81,12 +88,17 @@ def verdicts(mu: np.ndarray, N: np.ndarray, Sigma: np.ndarray, delta: float) -> 
     ]
 
 
-def level(problem: Problem, size: int, delta: float) -> float:
-    """Evidence that a claim needs while ``size`` answers are not out."""
+def level(problem: Problem, kind: int, size: int, delta: float) -> float:
+    """Evidence that a claim within S, from outside it, or of an escape needs."""
     n, d = problem.n, problem.d
     m = d + 0.25 * (len(directions(d, problem.covariance)) - d)
-    claims = n * m + size * max(n - 1 - m, 0) if problem.unstructured else m
-    return float(np.log(claims / delta))
+    if not problem.unstructured:
+        return float(np.log(m / delta))
+    outside = 0.05 if size < n else 0.0
+    within = 0.0 if size == 1 else 0.6 if size < n else 1.0
+    shares = within, outside, 1 - within - outside
+    number = size * (size - 1), size * (n - size), (n - size) * m
+    return float(np.log(number[kind] / shares[kind] / delta)) if number[kind] > 0 else 0.0
 
 
 def evidence_linear(

@@ -84,3 +84,25 @@ def evidence(v: np.ndarray, lead: float, law: Law) -> float:
         options={"ftol": 1e-12, "maxiter": 300},
     )
     return min(float(found.fun), log_ratio(start, v, law))
+
+
+def evidence_along(u: np.ndarray, V: np.ndarray, Q: np.ndarray, lead: float, law: Law) -> float:
+    """Least log E over all errors e with u'e >= lead: the law with matrices for vectors."""
+    q = u @ Q @ u
+    r, R = Q @ u / q, law.kappa * (Q - np.outer(Q @ u, Q @ u) / q)
+    P, W = np.linalg.inv(V), np.linalg.inv(V + R)
+    c = W @ r
+    _, determinant = np.linalg.slogdet(np.eye(len(u)) + P @ R)
+
+    def at(e: np.ndarray) -> float:
+        return 0.5 * e @ (P - W) @ e + log_average(c @ e, r @ c, law) - 0.5 * determinant
+
+    start = V @ u * lead / (u @ V @ u)
+    found = optimize.minimize(
+        at,
+        1.1 * start,
+        method="SLSQP",
+        constraints={"type": "ineq", "fun": lambda e: u @ e - lead},
+        options={"ftol": 1e-12, "maxiter": 300},
+    )
+    return min(float(found.fun), at(start))

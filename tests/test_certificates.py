@@ -103,7 +103,7 @@ def test_verdicts_are_what_all_sets_not_rejected_agree_on(rho: float) -> None:
     for _ in range(4):
         mu = rng.normal(size=(4, 2))
         N = rng.integers(5, 200, 4).astype(float)
-        exact = naive.verdicts(mu, N, Sigma, 0.1)
+        exact = naive.verdicts(problem, mu, N, 0.1)
         found = [one.verdict for one in judged(problem, N, mu)]
         for one, other in zip(found, exact, strict=True):
             assert one in ("open", other)  # never more than the enumeration proves
@@ -141,7 +141,7 @@ def test_intervals_are_as_wide_as_the_evidence_needs(N: tuple[int, int]) -> None
     problem = Problem(objectives=["a"], covariance=[1.7], arms=2)
     found = judged(problem, np.array(N, float), np.array([[0.001], [0.0]]))[0].interval
     assert found is not None
-    L, s = math.log(2 / 0.1), math.sqrt(1.7)
+    L, s = math.log(1 / 0.95 / 0.1), math.sqrt(1.7)  # "the other is not above it"
     exact = brentq(lambda width: naive.evidence(*N, s, width) - L, 0.0, 100.0, xtol=1e-10)
     assert (found[1] - found[0]) / 2 == pytest.approx(exact, rel=5e-4)
     assert (found[1] + found[0]) / 2 == pytest.approx(0.001)
@@ -178,12 +178,20 @@ def test_promised_results_settle_the_matter_and_fewer_do_not(kind: str) -> None:
     for problem, N, theta in states(kind):
         session = knowing(problem, N, theta)
         found = verdicts_of(problem, session.engine)
-        L = naive.level(problem, sum(one.verdict != "out" for one in found), 0.1)
+        told = {one.answer: one.verdict for one in found}
+        codes = list(told.values())
+        sizes = range(max(1, codes.count("in")), problem.n - codes.count("out") + 1)
+        within, outside, escapes = (
+            max(naive.level(problem, kind, size, 0.1) for size in sizes) for kind in range(3)
+        )
         for z, one in enumerate(found):
             if one.verdict != "open":
                 continue
             assert one.rival is not None
             x, inside = problem.answers.index(one.rival), one.answer in session.candidate_set
+            L = escapes if inside else within
+            if not inside and told[one.rival] != "in":
+                L = max(within, outside)
             extra = np.array([one.more.get(arm, 0) for arm in problem.arms])
             assert extra.sum() > 0
             tried[inside] += 1

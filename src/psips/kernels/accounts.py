@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from psips.kernels.belief import Belief
 from psips.kernels.claims import (
     CENTRE,
     KAPPA,
@@ -23,13 +22,15 @@ from psips.kernels.claims import (
     evidence,
 )
 from psips.kernels.front import Front
-from psips.kernels.grids import as_array, as_grid, floats
+from psips.kernels.grids import as_array, as_grid
 from psips.kernels.jit import bare, kernel
 from psips.kernels.model import Floats, Ints, Mask, Model
 from psips.kernels.outcome import EVIDENCE, HINT, STOPPED, THRESHOLD
-from psips.kernels.posterior import Posterior, posterior_of, refresh_means
+from psips.kernels.posterior import Posterior, posterior_of, refresh_all
 from psips.kernels.records import Record, record
+from psips.kernels.settling import IN, OUT
 
+CERTIFIED = 0.1  # of delta goes to the certificates that are looked at beside the accounts
 SHARE = 0.7  # of what is left of delta goes to the next set
 REFUTED = 2.0  # a claim trails for good if its score is this far below -L
 SETTLED, PIECES = HINT, HINT + 1  # places in the outcome
@@ -37,23 +38,36 @@ SETTLED, PIECES = HINT, HINT + 1  # places in the outcome
 
 def level_of(log_inverse: float, before: int) -> float:
     """Return L of a set that is predicted after ``before`` others."""
-    return log_inverse - math.log(SHARE) - before * math.log1p(-SHARE)
+    return log_inverse - math.log1p(-CERTIFIED) - math.log(SHARE) - before * math.log1p(-SHARE)
 
 
 @record
 class Account(Record):
-    """A predicted set: what was known then, its claims, and what was told since."""
+    """A predicted set: what was known then, its claims, and what was told since.
+
+    Verdicts on single answers. Each piece belongs to one answer: the leaves of z's tree to z,
+    outside S1, and "i below j" to i. The answers have an order, fixed at t_1: those outside S1
+    before its members. A verdict is given, OUT or IN, when all pieces of the answer and of
+    those before it are settled. P(any of them is wrong, ever) <= exp(-L): let a be the first
+    answer in the order whose verdict would be wrong. If it is outside S1, it is in S(theta), no
+    member dominates it, and theta is in a leaf of its tree. If it is a member, all outside S1
+    are rightly out, S(theta) is a subset of S1, one of it dominates a, and theta is in "a below
+    j". So theta is in a piece of a, the first of which is fixed by theta and what was told until
+    t_1, and no wrong verdict is given before that piece has reached L.
+    """
 
     level: Floats  # (1,) L; 0 if there is no account
-    inside: Mask  # (K,) S1
+    inside: Mask  # (n,) S1
     N1: Floats  # (K,) results told until the prediction
-    B1: Floats  # (K, d) and their sums
+    B1: Floats  # (h, d) and their sums
+    V1: Floats  # (h, h) linear: V of these, and
+    C1: Floats  # (h, h) its inverse; (0, 0) if unstructured
     z: Ints  # (P,) of the pieces
     length: Ints  # (P,)
     xs: Ints  # (P, R)
     first: Ints  # (P + 1,) and what else `Claims` has
     involved: Ints  # (D,)
-    arms: Ints  # (D, A)
+    arms: Ints  # (D, A); linear: answers
     G: Floats  # (D, A, d)
     s: Floats  # (D, A)
     q: Floats  # (D, A)
@@ -63,23 +77,42 @@ class Account(Record):
     left: Ints  # (P,) pieces not settled, the first size[0]
     size: Ints  # (1,)
     n: Floats  # (K,) results told since, as last weighed; -1 if never
-    mean: Floats  # (K, d) and their means
+    mean: Floats  # (n, d) and their means; linear: of the answers, by these results
+    W: Floats  # (n, h) linear: answers whitened by these results; (0, 0) if unstructured
     value: Floats  # (P,) largest score of a piece's claims: likelihood ratio, log-weight added
     best: Ints  # (P,) the claim that has it
     work: Floats  # (2, A)
-    touched: Mask  # (K,)
+    touched: Mask  # (n,)
+    order: Ints  # (n,) in which answers get their verdicts
+    owner: Ints  # (P,) the answer that a piece belongs to
+    hint: Floats  # (2,) of `psips.kernels.settling.all_settled`
 
 
 def _assemble(
-    level: float, inside: Mask, N1: Floats, B1: Floats, pieces: Pieces, claims: Claims
+    level: float,
+    inside: Mask,
+    known: tuple[Floats, Floats, Floats, Floats],
+    pieces: Pieces,
+    claims: Claims,
+    square: Floats,
 ) -> Account:
-    K, d = B1.shape
+    """Return an account that nothing was told to; ``known`` is N1, B1, V1 and C1.
+
+    ``square`` (P,) says how clear the first claim of each piece was at the prediction.
+    """
+    N1, B1, V1, C1 = known
+    n, d = len(inside), B1.shape[1]
     P = pieces.z.shape[0]
+    owner = np.where(inside[pieces.z], pieces.xs[:, 0], pieces.z)
+    clear = np.full(n, np.inf)
+    np.minimum.at(clear, owner, square)
     return Account(
         np.full(1, level),
         inside.copy(),
         N1.copy(),
         B1.copy(),
+        V1,
+        C1,
         pieces.z,
         pieces.length,
         pieces.xs,
@@ -94,26 +127,47 @@ def _assemble(
         np.zeros(P, np.bool_),
         np.arange(P),
         np.full(1, P),
-        np.full(K, -1.0),
-        np.zeros((K, d)),
+        np.full(len(N1), -1.0),
+        np.zeros((n, d)),
+        np.zeros((n if len(V1) else 0, len(V1))),
         np.full(P, UNSEEN),
         claims.first[:P].copy(),
         np.zeros((2, claims.arms.shape[1])),
-        np.zeros(K, np.bool_),
+        np.zeros(n, np.bool_),
+        np.lexsort((-clear, inside)),
+        owner,
+        np.array([0.0, -1.0]),
     )
 
 
 def open_account(model: Model, inside: Mask, N1: Floats, B1: Floats, level: float) -> Account:
     """Predict the set ``inside`` from counts and sums; claims are a function of these alone."""
-    posterior = posterior_of(model, N1, B1 / N1[:, None], np.zeros((0, 0)))
-    pieces, claims = predict(posterior, inside, level)
-    return _assemble(level, inside, N1, B1, Pieces(*pieces), Claims(*claims))
+    if model.unstructured:
+        V1: Floats = np.zeros((0, 0))
+        C1, F1 = V1, V1
+        posterior = posterior_of(model, N1, B1 / N1[:, None], F1)
+    else:
+        V1 = model.xi * np.eye(model.h) + model.A.T @ (N1[:, None] * model.A)
+        C1 = np.linalg.inv(V1)
+        F1 = np.ascontiguousarray(np.linalg.cholesky(C1))
+        posterior = posterior_of(model, N1, C1 @ B1, F1)
+    found = predict(posterior, inside, level)
+    pieces, claims = Pieces(*found[0]), Claims(*found[1])
+    first = claims.first[:-1]
+    arms, s = claims.arms[first], claims.s[first]  # those not involved have s = 0
+    if model.unstructured:
+        variance = (s / N1[arms]).sum(axis=1)
+    else:
+        W = posterior.W
+        variance = s[:, 0] * ((W[arms[:, 0]] - W[arms[:, 1]]) ** 2).sum(axis=1)
+    square = claims.lead[first] ** 2 / np.maximum(variance, 1e-300)
+    return _assemble(level, inside, (N1, B1, V1, C1), pieces, claims, square)
 
 
 @kernel
 def predict(p: Posterior, inside: Mask, level: float) -> tuple[Any, Any]:
     """Return the pieces of Alt(S1), S1 where ``inside``, and their claims."""
-    refresh_means(p)
+    refresh_all(p)
     pieces = cover_alternative(p, as_grid(inside))
     claims = claims_of(p, pieces, level)
     return (
@@ -154,7 +208,14 @@ def no_account(model: Model) -> Account:
         np.zeros(0),
         np.zeros(0),
     )
-    return _assemble(0.0, np.zeros(K, np.bool_), np.zeros(K), np.zeros((K, d)), pieces, claims)
+    width = 0 if model.unstructured else model.h
+    known = (
+        np.zeros(K),
+        np.zeros((model.h, d)),
+        np.zeros((width, width)),
+        np.zeros((width,) * 2),
+    )
+    return _assemble(0.0, np.zeros(model.n, np.bool_), known, pieces, claims, np.zeros(0))
 
 
 @bare
@@ -262,18 +323,24 @@ def weigh(pulls: Floats, B: Floats, theta: Floats, nothing: Floats, account: Acc
     account.size[0] = stay
 
 
+@bare
+def add_verdicts(account: Account, verdict: Ints) -> None:
+    """Write the verdicts that an account gives."""
+    open_yet = account.touched
+    for a in range(open_yet.shape[0]):
+        open_yet[a] = account.level[0] == 0.0
+    for i in range(account.size[0]):
+        open_yet[account.owner[account.left[i]]] = True
+    for a in account.order:
+        if open_yet[a]:
+            break
+        verdict[a] = IN if account.inside[a] else OUT
+
+
 @kernel
-def weigh_account(model: Model, belief: Belief, account: Account) -> None:
-    """Look at all of an account, which was away."""
-    for a in range(model.K):
-        account.n[a] = -1.0
-    stay = 0
-    for k in range(account.z.shape[0]):
-        if not account.settled[k]:
-            account.left[stay] = k
-            stay += 1
-    account.size[0] = stay
-    weigh(belief.pulls, belief.B, belief.theta, floats(model.K), account)
+def verdicts_by(account: Account, verdict: Ints) -> None:
+    """As ``add_verdicts``, from outside."""
+    add_verdicts(account, as_grid(verdict))
 
 
 @bare

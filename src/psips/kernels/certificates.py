@@ -1,4 +1,4 @@
-"""Certificates: what the data prove of each answer, at every time and under any sampling.
+"""Certificates: what the data prove of two answers, at every time and under any sampling.
 
 One claim. "Arm i beats arm j along y >= 0", y.(mu_i - mu_j) > 0, is tested against
 y.(mu_i - mu_j) <= 0. For an arm with true mean m after N results of mean x-hat and
@@ -19,15 +19,7 @@ P(E >= L at any time) <= exp(-L).
 Linear problems: the self-normalised bound of theta y, with the parameter bound B, holds for
 all pairs at once: 2 E = (y.D-hat / ||x - z||_{V^-1} - sqrt(xi) B)^2 / s^2 - log det(V / xi).
 
-All claims together (closed testing). Suppose S is the Pareto set. Then (1) for z in S and
-any x there is an objective in which x does not beat z: of the claims "x beats z" one is
-false, and "x dominates z" needs them all; (2) each z outside S has an x in S that is nowhere
-worse: the claims "z beats x" along the m directions looked at are false. Reject S when a z
-in S is dominated, or a z outside S beats every x in S somewhere, each claim at
-L(|S|) = log(C / delta), C = |S| (n - 1) + (n - |S|) m, and at log 4 more along directions
-that combine objectives, which then count for a quarter in m; the Pareto set is rejected,
-ever, with probability at most delta. (Linear: the claims along one y fail together, C = m.)
-A verdict is what all sets that are not rejected agree on.
+What follows from all claims together is in `psips.kernels.settling`.
 """
 
 from __future__ import annotations
@@ -37,12 +29,9 @@ import math
 import numpy as np
 
 from psips.kernels.belief import Belief
-from psips.kernels.front import MEMBERS, Front
-from psips.kernels.grids import floats, floats2, ints
+from psips.kernels.grids import floats, floats2
 from psips.kernels.jit import bare, part
-from psips.kernels.model import BALL, Floats, Ints, Model
-
-OPEN, IN, OUT = range(3)
+from psips.kernels.model import BALL, Floats, Model
 
 # Precisions of the mixture, in pulls, and their weights. A mixture is tightest for arms with
 # some ten times as many pulls as rho.
@@ -262,114 +251,3 @@ def escape(
         if most >= enough:
             break
     return most
-
-
-@part
-def level(model: Model, rows: int, size: int, log_inverse: float) -> float:
-    """L(|S|) with ``rows`` directions; it does not fall with the size."""
-    m = model.d + 0.25 * (rows - model.d)
-    if not model.unstructured:
-        return math.log(m) + log_inverse
-    n = model.n
-    return math.log(n * m + size * max(n - 1 - m, 0.0)) + log_inverse
-
-
-@part
-def judge_answers(
-    model: Model,
-    belief: Belief,
-    front: Front,
-    Y: Floats,
-    log_inverse: float,
-    verdict: Ints,
-    rival: Ints,
-    strength: Floats,
-) -> float:
-    """Verdicts on all answers; return the level L that their claims were held to.
-
-    OUT: ``rival`` dominates it. OPEN and no candidate: ``rival`` is the candidate nearest to
-    dominating it. Otherwise the answer it is hardest to tell from. ``strength`` is E.
-    """
-    n, rows = model.n, Y.shape[0]
-    volume = log_volume(model, belief)
-    members = front.members[: front.size[MEMBERS]]
-    full = level(model, rows, n, log_inverse)
-    least = level(model, rows, members.shape[0], log_inverse)
-    for z in range(n):
-        strength[z] = 0.0
-        rival[z] = -1
-        verdict[z] = OPEN
-        if not front.inside[z]:
-            rival[z] = front.keeper[z]
-            strength[z] = dominance(model, belief, Y, front.keeper[z], z, volume, least)
-            for x in members:
-                if strength[z] >= full:
-                    break
-                found = dominance(model, belief, Y, x, z, volume, least)
-                if found > strength[z]:
-                    strength[z] = found
-                    rival[z] = x
-    # Sets larger than ``size`` contain an answer that is out at their level.
-    size = n
-    L = full
-    while True:
-        L = level(model, rows, size, log_inverse)
-        left = 0
-        for z in range(n):
-            if strength[z] < L or front.inside[z]:
-                left += 1
-        if left >= size:
-            break
-        size = left
-    for z in range(n):
-        if not front.inside[z] and strength[z] >= L:
-            verdict[z] = OUT
-    for z in members:
-        strength[z] = np.inf
-        for x in range(n):
-            if x != z and verdict[x] != OUT:
-                found = escape(model, belief, Y, z, x, volume, L)
-                if found < strength[z]:
-                    strength[z] = found
-                    rival[z] = x
-        if strength[z] >= L:
-            verdict[z] = IN
-    return L
-
-
-@part
-def all_settled(
-    model: Model, belief: Belief, front: Front, log_inverse: float, hint: Floats
-) -> bool:
-    """Whether no verdict is open; ``hint`` (2,) remembers an answer that was, and its rival."""
-    Y = directions(model.d, model.Sigma)
-    z, x = int(hint[0]), int(hint[1])
-    if x >= 0 and z != x:
-        size = front.size[MEMBERS]
-        volume = log_volume(model, belief)
-        if front.inside[z]:
-            L = level(model, Y.shape[0], size, log_inverse)
-            weak = escape(model, belief, Y, z, x, volume, L) < L
-            weak = weak and front.inside[x]
-        else:
-            L = level(model, Y.shape[0], min(size + 1, model.n), log_inverse)
-            weak = True
-            for k in range(size):
-                if dominance(model, belief, Y, front.members[k], z, volume, L) >= L:
-                    weak = False
-                    break
-        if weak:
-            return False
-    verdict = ints(model.n)
-    rival = ints(model.n)
-    strength = floats(model.n)
-    judge_answers(model, belief, front, Y, log_inverse, verdict, rival, strength)
-    weakest = -1
-    for z in range(model.n):
-        if verdict[z] == OPEN and (weakest < 0 or strength[z] < strength[weakest]):
-            weakest = z
-    if weakest < 0:
-        return True
-    hint[0] = weakest
-    hint[1] = rival[weakest]
-    return False

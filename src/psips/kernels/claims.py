@@ -110,7 +110,7 @@ class Claims(NamedTuple):
     arms: Ints  # (D, DEPTH + 1)
     G: Floats  # (D, DEPTH + 1, d)
     s: Floats  # (D, DEPTH + 1) variance of one result's part
-    q: Floats  # (D, DEPTH + 1) variances of the parts expected at the stop
+    q: Floats  # (D, DEPTH + 1) variances of the parts expected at the stop; linear: of f, first
     log_weight: Floats  # (D,)
     lead: Floats  # (D,) predicted, at least its standard error
     aim: Floats  # (D,) predicted, what the forecast goes by
@@ -163,6 +163,23 @@ def evidence(
     left /= sum_q  # 1 - kappa q'(V + kappa Q)^-1 q / 1'q
     determinant += math.log(left)
     B = squares / (sum_q * sum_q * left)
+    return least_evidence(sum_v, sum_q, off, B, determinant, lead, centre, square, kappa, out)
+
+
+@bare
+def least_evidence(
+    sum_v: float,
+    sum_q: float,
+    off: float,
+    B: float,
+    determinant: float,
+    lead: float,
+    centre: float,
+    square: float,
+    kappa: float,
+    out: Floats,
+) -> float:
+    """Least log E from 1'v, 1'q, sum v_a^2 / q_a, B and log det(I + V^-1 R)."""
     A = lead / sum_v
     h = max((off / (sum_v * sum_v) - 1.0 / sum_q) / kappa + 1.0 / sum_v - B, 0.0)
     slope = square / (1.0 + B * square)
@@ -269,7 +286,7 @@ def cover_alternative(p: Posterior, inside: Mask) -> Pieces:
     for z in range(K):  # how near the alternative is, with trees as coarse as they can be
         if not inside[z]:
             nearest = min(nearest, _leaves(p, members, z, 0.0, pieces, pairs, most)[1])
-    near = NEAR[0] * nearest + NEAR[1]
+    near = NEAR[0] * nearest + NEAR[1] if p.separate else -1.0
     for z in range(K):
         if not inside[z]:
             P, _ = _leaves(p, members, z, near, pieces, P, most)
@@ -309,7 +326,10 @@ def _write_claim(
             lead += claims.G[o, a, c] * p.mu[claims.arms[o, a], c]
             for e in range(d):
                 claims.s[o, a] += claims.G[o, a, c] * claims.G[o, a, e] * p.Sigma[c, e]
-        variance += claims.s[o, a] / p.N[claims.arms[o, a]]
+        if p.separate:
+            variance += claims.s[o, a] / p.N[claims.arms[o, a]]
+    if not p.separate:  # z and one other
+        variance = claims.s[o, 0] * apart(p, pieces.z[k], claims.arms[o, 1])
     claims.log_weight[o] = math.log(weight)
     claims.lead[o] = max(lead, math.sqrt(variance))
     claims.aim[o] = max(lead, AIM * math.sqrt(variance))
@@ -397,6 +417,10 @@ def claims_of(p: Posterior, pieces: Pieces, level: float) -> Claims:
             alone[i] = 0.0
             o += 1
     claims.first[P] = o
+    if not p.separate:
+        for i in range(o):
+            claims.q[i, 0] = 0.5 * claims.aim[i] ** 2 / (level + MARGIN)
+        return claims
     N = _forecast(claims, level, K)
     for i in range(o):
         for a in range(claims.involved[i]):

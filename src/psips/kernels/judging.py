@@ -11,11 +11,11 @@ import math
 import numpy as np
 
 from psips.kernels.belief import RESULTS
-from psips.kernels.certificates import all_settled
 from psips.kernels.choosing import first_hit
 from psips.kernels.cover import SPARE, STOPPER, begin_round, is_eager
 from psips.kernels.estimate import sure_enough
 from psips.kernels.front import MEMBERS
+from psips.kernels.grids import ints
 from psips.kernels.jit import call, part, step
 from psips.kernels.outcome import (
     EVIDENCE,
@@ -29,6 +29,7 @@ from psips.kernels.outcome import (
 from psips.kernels.ratio import EVERY, all_pieces, glr_threshold, passes
 from psips.kernels.renewing import elect_plainly, refresh
 from psips.kernels.rng import STOP, seed
+from psips.kernels.settling import all_settled
 from psips.kernels.state import REBUILD, Run
 from psips.kernels.thresholds import MEASURED, inflation_and_budget
 from psips.kernels.tree import build
@@ -129,9 +130,8 @@ def judge_certified(run: Run) -> int:
     """Stop when no verdict is open."""
     no_draws(run)
     scene, log_inverse = run.scene, run.options.calibration.log_inverse
-    settled = all_settled(
-        scene.model, scene.belief, scene.front, log_inverse, run.outcome[HINT:]
-    )
+    nothing, hint = ints(scene.model.n), run.outcome[HINT:]
+    settled = all_settled(scene.model, scene.belief, scene.front, log_inverse, nothing, hint)
     run.outcome[STOPPED] = 1.0 if settled else 0.0
     return 0
 

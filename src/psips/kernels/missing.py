@@ -9,13 +9,10 @@ import numpy as np
 from psips.kernels.belief import Belief, refactor
 from psips.kernels.certificates import (
     LOG_FOUR,
-    OPEN,
-    OUT,
     directions,
     dominance,
     escape,
     evidence,
-    judge_answers,
     log_volume,
     value,
 )
@@ -23,6 +20,7 @@ from psips.kernels.front import Front
 from psips.kernels.grids import as_array, as_grid, floats, ints, ints2
 from psips.kernels.jit import kernel, part
 from psips.kernels.model import Floats, Ints, Mask, Model
+from psips.kernels.settling import ESCAPES, IN, OPEN, OUT, OUTSIDE, WITHIN, judge_answers
 
 MOST = 1e9  # results of one arm; whatever needs more is not going to be settled
 ROUGH = 1e-3  # relative error allowed in them
@@ -113,9 +111,16 @@ def decisive(
 
 @kernel
 def verdicts(
-    model: Model, belief: Belief, front: Front, log_inverse: float
-) -> tuple[Ints, Ints, Ints, Floats, float]:
-    """Verdicts for callers in Python, see `psips.kernels.certificates.judge_answers`.
+    model: Model, belief: Belief, front: Front, log_inverse: float, known: Ints
+) -> tuple[Ints, Ints, Ints, Floats, Floats]:
+    """Verdicts for callers in Python, see `psips.kernels.settling.judge_answers`.
+
+    Parameters
+    ----------
+    model, belief, front, log_inverse
+        What the certificates go by; the last is log(1 / delta).
+    known : array (n,)
+        Verdicts known otherwise, or OPEN.
 
     Returns
     -------
@@ -123,23 +128,33 @@ def verdicts(
         verdict; rival, of open verdicts the `decisive` one if unstructured (results of a
         linear problem bear on all comparisons, so there it is the rival with the least
         evidence, or the most); of open ones the objective in which the two are to be told
-        apart, and how far their difference in it can be from the estimate; the level L.
+        apart, how far their difference in it can be from the estimate, and the level that
+        their claims are held to.
     """
     n = model.n
     Y = directions(model.d, model.Sigma)
     verdict = ints(n)
+    before = as_grid(known)
+    for z in range(n):
+        verdict[z] = before[z]
     rival = ints(n)
     strength = floats(n)
-    L = judge_answers(model, belief, front, Y, log_inverse, verdict, rival, strength)
+    levels = judge_answers(model, belief, front, Y, log_inverse, verdict, rival, strength)
+    either = max(levels[WITHIN], levels[OUTSIDE])
     objective = ints(n)
     width = floats(n)
+    need = floats(n)
     volume = log_volume(model, belief)
     for z in range(n):
         if verdict[z] == OPEN and model.unstructured:
+            L = levels[ESCAPES] if front.inside[z] else either
             x = decisive(model, belief, Y, front.inside, verdict, z, L)
             rival[z] = x if x >= 0 else rival[z]
         x = rival[z]
         if verdict[z] == OPEN and x >= 0:
+            need[z] = levels[WITHIN] if verdict[x] == IN else either
+            if front.inside[z]:
+                need[z] = levels[ESCAPES]
             # a candidate needs one objective to be ahead in, the others are behind in each
             best = -np.inf
             for c in range(model.d):
@@ -148,8 +163,14 @@ def verdicts(
                 if lead > best:
                     best = lead
                     objective[z] = c
-            width[z] = half_width(model, belief, z, x, objective[z], volume, L)
-    return as_array(verdict), as_array(rival), as_array(objective), as_array(width), L
+            width[z] = half_width(model, belief, z, x, objective[z], volume, need[z])
+    return (
+        as_array(verdict),
+        as_array(rival),
+        as_array(objective),
+        as_array(width),
+        as_array(need),
+    )
 
 
 @part
@@ -201,7 +222,7 @@ def further(
     belief: Belief,
     trial: Belief,
     candidates: Mask,
-    L: float,
+    levels: Floats,
     comparisons: Ints,
     pulled: Ints,
     suited: Floats,
@@ -210,8 +231,10 @@ def further(
 
     Parameters
     ----------
-    model, belief, L
+    model, belief
         See `verdicts`.
+    levels : array (m,)
+        What the claims of each comparison are held to.
     candidates : array (n,) of bool
     trial : Belief
         A copy of ``belief``, changed in the course.
@@ -226,7 +249,7 @@ def further(
         Of each arm: with counts raised to the least multiple of the weights, not lowered
         where they are above, the claims hold. Zeros where no number of results is enough.
     """
-    inside, pairs = as_grid(candidates), as_grid(comparisons)
+    inside, pairs, need = as_grid(candidates), as_grid(comparisons), as_grid(levels)
     arms, weights = as_grid(pulled), as_grid(suited)
     Y = directions(model.d, model.Sigma)
     extra = ints2(arms.shape[0], arms.shape[1])
@@ -246,7 +269,7 @@ def further(
             most = raise_counts(
                 model, belief, trial, arms[row], weights[row], reach, extra[row]
             )
-            if settled(model, trial, Y, inside[z], z, x, L):
+            if settled(model, trial, Y, inside[z], z, x, need[row]):
                 high = reach
             elif most > MOST:
                 break

@@ -3,6 +3,9 @@
 The evidence for a set and the proof of it are in `psips.kernels.claims`. Here is which sets are
 predicted, and when.
 
+Of delta, the share CERTIFIED is for the certificates of `psips.kernels.settling`, which need no
+prediction, and the rest for the accounts; delta below is that rest.
+
 A set is predicted when AGREE posterior draws in a row have S_hat for their Pareto set. Its
 account is opened then: what was told until that moment, and the pieces with their claims. The
 j-th set to be predicted has the share p_j = SHARE (1 - SHARE)^(j - 1) of delta: its pieces must
@@ -15,32 +18,49 @@ at a stopping time, and from then on the argument for one set holds given the pa
 P(stop by it, and it is wrong) <= delta p_j. These sum to at most delta, over any number of
 accounts, for every theta and however the arms are chosen.
 
+Verdicts on single answers are given by either: by the accounts, see
+`psips.kernels.accounts.Account`, the certificates taking these for known. P(any is wrong) is
+at most delta in all. The rule also stops when no verdict is open.
+
 With the sampling rule ``directed`` the pulls aim at claims while S_hat is the set predicted: at
 the least settled piece, at its claim with the largest likelihood ratio, and there at arms with
 probabilities proportional to what they add to the variance of its lead. While S_hat is another
 set the rule goes on as before the prediction: a false claim never settles, and pulls that wait
-for it would never tell enough of the other arms to predict again.
+for it would never tell enough of the other arms to predict again. In linear problems a result
+bears on all claims, and the rule goes on as before too.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from psips.kernels.accounts import Account, conclude, look, same_set, weigh
+from psips.kernels.accounts import (
+    CERTIFIED,
+    Account,
+    add_verdicts,
+    conclude,
+    look,
+    same_set,
+)
 from psips.kernels.belief import RESULTS
 from psips.kernels.choosing import direct, opening
 from psips.kernels.cover import dismiss
 from psips.kernels.draws import begin_draw, changes_set, look_at_all
-from psips.kernels.grids import floats
+from psips.kernels.functionals import weigh_claims
+from psips.kernels.grids import ints
 from psips.kernels.jit import bare, part, step
 from psips.kernels.judging import no_draws
 from psips.kernels.loop import PREDICT
 from psips.kernels.model import Floats, Mask, Stream
+from psips.kernels.outcome import STOPPED
 from psips.kernels.rng import PULL, STOP, seed, uniform
 from psips.kernels.scene import LITERALS, Scene
+from psips.kernels.settling import all_settled
 from psips.kernels.state import ASKED, Run
 
-AGREE = 10  # posterior draws that must agree before a set is predicted
+AGREE = 20  # posterior draws that must agree before a set is predicted
 
 
 @bare
@@ -102,7 +122,7 @@ def choose_predicted(run: Run) -> int:
     if arm >= 0:
         return arm
     scene, learner, account = run.scene, run.learner, run.account
-    if not aiming(scene.front.inside, account):
+    if not scene.model.unstructured or not aiming(scene.front.inside, account):
         return direct(run)
     dismiss(scene.cover)
     stream = scene.draw.stream
@@ -112,14 +132,30 @@ def choose_predicted(run: Run) -> int:
     return arm
 
 
+@part
+def certain(run: Run) -> bool:
+    """Whether certificates settle all that the account of S_hat leaves open."""
+    scene, account = run.scene, run.account
+    verdict = ints(scene.model.n)
+    if same_set(scene.front.inside, account.inside):
+        add_verdicts(account, verdict)
+    log_inverse = run.options.calibration.log_inverse - math.log(CERTIFIED)
+    return all_settled(
+        scene.model, scene.belief, scene.front, log_inverse, verdict, account.hint
+    )
+
+
 @step
 def judge_predicted(run: Run) -> int:
-    """Stop when every claim of the predicted set holds; say so if one is to be predicted."""
+    """Stop when no verdict is open; say so if a set is to be predicted."""
     scene, belief, account = run.scene, run.scene.belief, run.account
     no_draws(run)
     if account.level[0] > 0.0:
-        weigh(belief.pulls, belief.B, belief.theta, floats(scene.model.K), account)
-    if not conclude(scene.front, account, run.outcome):
+        weigh_claims(scene.model, belief, account)
+    hopeful = conclude(scene.front, account, run.outcome)
+    if run.outcome[STOPPED] == 1.0 or certain(run):
+        run.outcome[STOPPED] = 1.0
+    elif not hopeful:
         seed(scene.draw.stream, run.key, belief.tally[RESULTS], STOP)
         if agreed(scene):
             return PREDICT

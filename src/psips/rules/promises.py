@@ -80,6 +80,23 @@ def short_promise(rules: Rules) -> str:
     }[kind_of_promise(rules)]
 
 
+def verdicts_promise(rules: Rules) -> str:
+    """Say what stands behind the verdicts on single answers.
+
+    Examples
+    --------
+    >>> verdicts_promise(Rules(delta=0.05))
+    'with probability 0.95 none of them is ever wrong, whichever rule stops'
+    """
+    text = f"with probability {1 - rules.delta:.10g} none of them is ever wrong"
+    if STOPPING[rules.stopping].predicts:
+        return (
+            f"{text}; a tenth of {rules.delta:g} is for certificates that need no prediction, "
+            "the rest for the claims of the sets predicted"
+        )
+    return f"{text}, whichever rule stops"
+
+
 def within(problem: Problem) -> str:
     """Say where the truth must lie for what is proven to hold."""
     return "" if problem.parameter_set is None else " within the parameter set registered"

@@ -186,15 +186,6 @@ def _posterior_lemma(problem: Problem, calibration: str, literal: bool) -> str: 
     )
 
 
-def _without_features(problem: Problem, calibration: str, literal: bool) -> str:  # noqa: ARG001
-    if problem.unstructured:
-        return ""
-    return (
-        "the stopping rule 'predicted' has a proof for problems without features "
-        "only: choose stopping='certified' with parameter_set=Ball(...)"
-    )
-
-
 _POSTERIOR = (
     "The probability, given the data at the time, that the Pareto set is another than the "
     "candidate set. "
@@ -268,12 +259,12 @@ STOPPING = {
         caption=(
             "Evidence: how much less likely the results since the set was predicted are under "
             "the nearest other Pareto set, as a logarithm. The rule stops once all others have "
-            "been proven wrong, each a little above the level; 0 where there is no prediction, "
-            "or another than the candidate set."
+            "been proven wrong, each a little above the level, or by certificates, which need "
+            "no prediction and have a tenth of delta; 0 where there is no prediction, or "
+            "another than the candidate set."
         ),
         evidence=of_claims,
         curve=CLAIMS,
-        unproven_for=_without_features,
         predicts=True,
         measured=(("heuristic", 1.0),),
     ),

@@ -20,11 +20,11 @@ from psips.kernels.accounts import (
     level_of,
     no_account,
     open_account,
-    weigh_account,
 )
 from psips.kernels.belief import RESULTS, SPANNED, Belief, empty_belief, learn, refit
 from psips.kernels.cover import RECORDS, Cover
 from psips.kernels.front import MEMBERS, Front
+from psips.kernels.functionals import weigh_account
 from psips.kernels.jit import address, no_steps
 from psips.kernels.loop import ASK, PREDICT, RUN, TELL, drive
 from psips.kernels.model import Floats, Model, Stream

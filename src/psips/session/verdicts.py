@@ -1,12 +1,18 @@
 """What the data prove of each answer, in words.
 
 With probability at least 1 - delta no verdict is wrong at any time, whichever rules choose
-the arms and stop (the argument is in `psips.kernels.certificates`). Unstructured problems
-need nothing else; linear ones need ``parameter_set=Ball(...)``.
+the arms and stop (the argument is in `psips.kernels.settling`). Unstructured problems
+need nothing else; linear ones need ``parameter_set=Ball(...)`` or the rule ``predicted``.
+
+With the stopping rule ``predicted`` there are two kinds of evidence: these certificates, and
+the claims of sets that were predicted. An answer is in or out as soon as either says so: the
+certificates have a tenth of delta and the predicted claims the rest, delta in all (the
+argument is in `psips.kernels.predicted`).
 """
 
 from __future__ import annotations
 
+import math
 from copy import deepcopy
 from dataclasses import dataclass
 
@@ -14,10 +20,11 @@ import numpy as np
 
 from psips.attention import attentively
 from psips.input.checks import RANK
+from psips.kernels.accounts import CERTIFIED, verdicts_by
 from psips.kernels.belief import Belief
-from psips.kernels.certificates import IN, OPEN, OUT
 from psips.kernels.missing import further, verdicts
 from psips.kernels.model import Floats, Ints
+from psips.kernels.settling import IN, OPEN, OUT
 from psips.problem import Problem
 from psips.problem.design import spanning_rows
 from psips.rules.stopping import has_certificates
@@ -37,7 +44,7 @@ class Verdict:
     answer : str
     verdict : "in", "out" or "open"
     rival : str or None
-        Out: who dominates it. In: None. Open: of a candidate the rival that takes (about)
+        Out: who dominates it, or None if that is not told apart. In: None. Open: of a candidate the rival that takes (about)
         the most further results to tell from it; of any other answer the candidate that
         takes the fewest to be proven to dominate it. Linear problems: the rival that there
         is the least evidence against, and the candidate with the most.
@@ -79,7 +86,7 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
     >>> [(one.answer, one.verdict, one.reason) for one in verdicts_of(problem, session.engine)]
     [('A', 'in', 'beats every rival'), ('B', 'out', 'dominated by A')]
     """
-    if not has_certificates(problem):
+    if not has_certificates(problem) and not engine.program.stopping.predicts:
         why = "a linear problem has certificates with parameter_set=Ball(...) only"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
     if not engine.ready:
@@ -88,18 +95,28 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
             why = "the arms measured do not span the features yet"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
     log_inverse = engine.program.options.calibration.log_inverse
+    known = np.full(problem.n, OPEN)
+    if engine.program.stopping.predicts:
+        log_inverse -= math.log(CERTIFIED)
+        for account in engine.accounts:
+            verdicts_by(account, known)
+    if not has_certificates(problem):
+        return [_by_claims(*one) for one in zip(problem.answers, known, strict=True)]
     engine = engine.without_prior()
     belief = engine.belief
-    codes, rivals, objectives, widths, L = attentively(
-        verdicts, engine.model, belief, engine.front, log_inverse
+    codes, rivals, objectives, widths, levels = attentively(
+        verdicts, engine.model, belief, engine.front, log_inverse, known
     )
     values = belief.theta if problem.unstructured else engine.model.Z @ belief.theta
     wanted = np.flatnonzero((codes == OPEN) & (rivals >= 0))
-    promised = iter(_promises(engine, belief, np.stack([wanted, rivals[wanted]], axis=1), L))
+    pairs = np.stack([wanted, rivals[wanted]], axis=1)
+    promised = iter(_promises(engine, belief, pairs, levels[wanted]))
     found = []
     for z, name in enumerate(problem.answers):
         x = int(rivals[z])
-        if codes[z] == OUT:
+        if codes[z] == OUT and x < 0:
+            found.append(_by_claims(name, OUT))
+        elif codes[z] == OUT:
             rival = problem.answers[x]
             found.append(Verdict(name, "out", rival, None, None, {}, f"dominated by {rival}"))
         elif codes[z] == IN:
@@ -114,6 +131,16 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
             inside = bool(engine.front.inside[z])
             found.append(_missing(problem, (z, x, c), inside, interval, more))
     return found
+
+
+def _by_claims(name: str, code: int) -> Verdict:
+    """Return the verdict that predicted claims give, or that they do not."""
+    verdict, why = {
+        IN: ("in", "beats every rival"),
+        OUT: ("out", "dominated, by the claims predicted"),
+        OPEN: ("open", "not proven by the claims predicted"),
+    }[int(code)]
+    return Verdict(name, verdict, None, None, None, {}, why)
 
 
 def _missing(
@@ -148,7 +175,7 @@ def _listed(more: dict[str, int]) -> str:
 
 
 def _promises(
-    engine: Engine, belief: Belief, pairs: Ints, L: float
+    engine: Engine, belief: Belief, pairs: Ints, levels: Floats
 ) -> list[list[tuple[int, int]]]:
     """Arms and how many more results of each settle each pair of an answer and its rival."""
     model = engine.model
@@ -162,7 +189,7 @@ def _promises(
         weights[weights < ROUNDING * weights.max(axis=1, keepdims=True)] = 0.0
     inside = engine.front.inside
     counts = attentively(
-        further, model, belief, deepcopy(belief), inside, L, pairs, arms, weights
+        further, model, belief, deepcopy(belief), inside, levels, pairs, arms, weights
     )
     return [
         [(int(arms[row, k]), int(counts[row, k])) for k in np.flatnonzero(counts[row])]

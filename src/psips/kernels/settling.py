@@ -1,0 +1,203 @@
+"""Verdicts: which answers are in the Pareto set, and which are not, by closed testing.
+
+The claims of two answers and their evidence E are those of `psips.kernels.certificates`: if a
+claim is false, P(E >= L at any time) <= exp(-L).
+
+One set. Suppose that S is the Pareto set, s of n answers. Then these claims are false:
+
+* within: "x dominates z" for x and z in S, s (s - 1) of them. In some objective x does not
+  beat z, and the evidence of "x dominates z" is the least over the objectives;
+* from outside: "x dominates z" for z in S and x outside, s (n - s) of them;
+* escapes: a z outside S has an x in S that is nowhere worse. The claims "z beats x" along the
+  m directions looked at are false: (n - s) m claims, as x is fixed by z and the truth. (Those
+  that combine objectives are held to log 4 more and count for a quarter in m.)
+
+Each kind has a share of delta, which may depend on s, and each claim of it an equal part: its
+level is log(number / (share delta)). S is rejected when a claim of the first two kinds reaches
+its level, or when a z outside S has beaten every x in S somewhere, each at the level of
+escapes. By the union bound the Pareto set is rejected, ever, with probability at most delta.
+(Linear: the claims along one y fail together, so that the level is log(m / delta) for all.)
+
+All sets. A verdict is what the sets that are not rejected agree on. They are not listed. Let
+it be known that each of them contains the answers I and none of O, so that its size is from
+|I| to n - |O|, and let the levels be the largest of these sizes.
+
+* If some x in I dominates z at the level within, a set with z has both in it and is rejected:
+  z is out. If x is not in I, the level from outside must be reached too.
+* If z beats every x that is not in O somewhere at the level of escapes, a set without z is
+  rejected: z is in.
+
+I and O grow, the levels fall, and this goes on until nothing is added. The last claims cost
+little: with all others settled, "x dominates z" within |I| + 1 answers.
+
+What is known otherwise, with its own share of delta, may be put into I and O beforehand.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from psips.kernels.belief import Belief
+from psips.kernels.certificates import directions, dominance, escape, log_volume
+from psips.kernels.front import MEMBERS, Front
+from psips.kernels.grids import floats, ints
+from psips.kernels.jit import bare, part
+from psips.kernels.model import Floats, Ints, Model
+
+OPEN, IN, OUT = range(3)
+WITHIN, OUTSIDE, ESCAPES = range(3)  # kinds of claims
+SHARE_WITHIN = 0.6  # of delta, where there are all three kinds; escapes have the rest
+SHARE_OUTSIDE = 0.05
+
+
+@bare
+def share(kind: int, n: int, s: int) -> float:
+    """Part of delta that a kind of claims has if the Pareto set has ``s`` answers."""
+    outside = SHARE_OUTSIDE if s < n else 0.0
+    within = 0.0 if s < 2 else SHARE_WITHIN if s < n else 1.0
+    if kind == WITHIN:
+        return within
+    return outside if kind == OUTSIDE else 1.0 - within - outside
+
+
+@bare
+def level(
+    model: Model, rows: int, kind: int, least: int, most: int, log_inverse: float
+) -> float:
+    """Evidence that a claim needs with ``rows`` directions and sets of such sizes."""
+    m = model.d + 0.25 * (rows - model.d)
+    if not model.unstructured:
+        return math.log(m) + log_inverse
+    n = model.n
+    claims = 1.0
+    for s in range(max(least, 2 if kind == WITHIN else 1), min(most, n - (kind != WITHIN)) + 1):
+        number = s * (s - 1.0) if kind == WITHIN else (n - s) * m
+        if kind == OUTSIDE:
+            number = s * (n - s)
+        claims = max(claims, number / share(kind, n, s))
+    return math.log(claims) + log_inverse
+
+
+@part
+def judge_answers(
+    model: Model,
+    belief: Belief,
+    front: Front,
+    Y: Floats,
+    log_inverse: float,
+    verdict: Ints,
+    rival: Ints,
+    strength: Floats,
+) -> Floats:
+    """Settle what can be settled; return the levels by kind (3,) that open claims are held to.
+
+    ``verdict`` has what is known otherwise, and OPEN. OUT: ``rival`` dominates the answer; it
+    is -1 if that was known otherwise. OPEN and no candidate: ``rival`` is the candidate nearest
+    to dominating it. Else the answer it is hardest to tell from. ``strength`` is E.
+    """
+    n, rows = model.n, Y.shape[0]
+    volume = log_volume(model, belief)
+    members = front.members[: front.size[MEMBERS]]
+    size = 0  # answers that will not be out
+    for z in range(n):
+        if verdict[z] == IN or (front.inside[z] and verdict[z] == OPEN):
+            size += 1
+    # No open answer but a candidate is held to less than this, whatever else is settled.
+    faint = level(model, rows, WITHIN, size + 1, size + 1, log_inverse)
+    inner = floats(n)  # evidence of "x dominates z" for x in I, and which
+    by = ints(n)
+    weighed = ints(n)  # whether x is one of these
+    low = 0
+    high = n
+    for z in range(n):
+        strength[z] = 0.0
+        rival[z] = -1
+        if verdict[z] == IN:
+            low += 1
+        elif verdict[z] == OUT:
+            high -= 1
+        elif not front.inside[z]:
+            rival[z] = front.keeper[z]
+            for x in members:
+                found = dominance(model, belief, Y, x, z, volume, faint)
+                if found > strength[z]:
+                    strength[z] = found
+                    rival[z] = x
+    levels = floats(3)
+    while True:
+        for kind in range(3):
+            levels[kind] = level(model, rows, kind, low, high, log_inverse)
+        before = high - low
+        for x in members:
+            if verdict[x] == IN and weighed[x] == 0:
+                weighed[x] = 1
+                for z in range(n):
+                    if verdict[z] == OPEN and not front.inside[z]:
+                        found = dominance(model, belief, Y, x, z, volume, faint)
+                        if found > inner[z]:
+                            inner[z] = found
+                            by[z] = x
+        either = max(levels[WITHIN], levels[OUTSIDE])
+        for z in range(n):
+            if verdict[z] == OPEN and not front.inside[z]:
+                if inner[z] >= levels[WITHIN]:
+                    rival[z] = by[z]
+                if inner[z] >= levels[WITHIN] or strength[z] >= either:
+                    verdict[z] = OUT
+                    high -= 1
+        for z in members:
+            if verdict[z] == OPEN:
+                strength[z] = np.inf
+                for x in range(n):
+                    if x != z and verdict[x] != OUT:
+                        found = escape(model, belief, Y, z, x, volume, levels[ESCAPES])
+                        if found < strength[z]:
+                            strength[z] = found
+                            rival[z] = x
+                if strength[z] >= levels[ESCAPES]:
+                    verdict[z] = IN
+                    low += 1
+        if high - low == before:
+            return levels
+
+
+@part
+def all_settled(
+    model: Model, belief: Belief, front: Front, log_inverse: float, verdict: Ints, hint: Floats
+) -> bool:
+    """Whether no verdict is open; ``hint`` (2,) remembers an answer that was, and its rival.
+
+    ``verdict`` has what is known otherwise, IN for candidates only and OUT for others only,
+    and OPEN; it is changed.
+    """
+    Y = directions(model.d, model.Sigma)
+    z, x = int(hint[0]), int(hint[1])
+    if x >= 0 and z != x and verdict[z] == OPEN:
+        size = front.size[MEMBERS]
+        volume = log_volume(model, belief)
+        if front.inside[z]:
+            L = level(model, Y.shape[0], ESCAPES, size - 1, size - 1, log_inverse)
+            weak = front.inside[x] and escape(model, belief, Y, z, x, volume, L) < L
+        else:
+            L = level(model, Y.shape[0], WITHIN, size + 1, size + 1, log_inverse)
+            weak = True
+            for k in range(size):
+                if dominance(model, belief, Y, front.members[k], z, volume, L) >= L:
+                    weak = False
+                    break
+        if weak:
+            return False
+    rival = ints(model.n)
+    strength = floats(model.n)
+    judge_answers(model, belief, front, Y, log_inverse, verdict, rival, strength)
+    weakest = -1
+    for z in range(model.n):
+        if verdict[z] == OPEN and (weakest < 0 or strength[z] < strength[weakest]):
+            weakest = z
+    if weakest < 0:
+        return True
+    hint[0] = weakest
+    hint[1] = rival[weakest]
+    return False
