@@ -16,7 +16,7 @@ from psips.plots.history import evidence_over_time, history_of
 from psips.problem import Problem
 from psips.problem.instances import Instance, instance
 from psips.problem.parameters import Ball
-from psips.rules import Rules
+from psips.rules import STOPPING, Rules
 from psips.rules.promises import promise
 from psips.session import Session
 from psips.session.verdicts import verdicts_of
@@ -183,7 +183,7 @@ def test_status_history_plot_and_promise() -> None:
     assert known["fraction"] == 1.0
     assert 5 < known["settled"] <= known["claims"]
     found = evidence_over_time(history_of(session))
-    assert found.rule == "predicted"
+    assert found.curve is STOPPING["predicted"].curve
     assert found.value[-1] == pytest.approx(known["evidence"])
     assert found.threshold[-1] == pytest.approx(known["threshold"])
     assert found.value[0] == 0.0

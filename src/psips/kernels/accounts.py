@@ -148,7 +148,7 @@ def open_account(model: Model, inside: Mask, N1: Floats, B1: Floats, level: floa
         posterior = posterior_of(model, N1, B1 / N1[:, None], F1)
     else:
         V1 = model.xi * np.eye(model.h) + model.A.T @ (N1[:, None] * model.A)
-        C1 = np.linalg.inv(V1)
+        C1 = np.asarray(np.linalg.inv(V1), np.float64)
         F1 = np.ascontiguousarray(np.linalg.cholesky(C1))
         posterior = posterior_of(model, N1, C1 @ B1, F1)
     found = predict(posterior, inside, level)
