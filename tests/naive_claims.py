@@ -86,9 +86,7 @@ def evidence(v: np.ndarray, lead: float, law: Law) -> float:
     return min(float(found.fun), log_ratio(start, v, law))
 
 
-def evidence_along(
-    u: np.ndarray, V: np.ndarray, Q: np.ndarray, lead: float, law: Law
-) -> float:
+def evidence_along(u: np.ndarray, V: np.ndarray, Q: np.ndarray, lead: float, law: Law) -> float:
     """Least log E over all errors e with u'e >= lead: the law with matrices for vectors."""
     q = u @ Q @ u
     r, R = Q @ u / q, law.kappa * (Q - np.outer(Q @ u, Q @ u) / q)

@@ -52,8 +52,8 @@ class Account(Record):
     answer in the order whose verdict would be wrong. If it is outside S1, it is in S(theta), no
     member dominates it, and theta is in a leaf of its tree. If it is a member, all outside S1
     are rightly out, S(theta) is a subset of S1, one of it dominates a, and theta is in "a below
-    j". So theta is in a piece of a, the first of which is fixed by theta and what was told until
-    t_1, and no wrong verdict is given before that piece has reached L.
+    j". So theta is in a piece of a, the first of which is fixed by theta and what was told
+    until t_1, and no wrong verdict is given before that piece has reached L.
     """
 
     level: Floats  # (1,) L; 0 if there is no account
@@ -143,12 +143,13 @@ def _assemble(
 def open_account(model: Model, inside: Mask, N1: Floats, B1: Floats, level: float) -> Account:
     """Predict the set ``inside`` from counts and sums; claims are a function of these alone."""
     nothing = np.zeros((0, 0))
+    V1: Floats = nothing
+    C1: Floats = nothing
     if model.unstructured:
-        V1 = C1 = nothing
         metric = Metric(True, 1.0 / N1, nothing, model.Sigma, B1 / N1[:, None])
     else:
         V1 = model.xi * np.eye(model.h) + model.A.T @ (N1[:, None] * model.A)
-        C1 = np.linalg.inv(V1)
+        C1 = np.asarray(np.linalg.inv(V1), np.float64)
         W = np.ascontiguousarray(model.Z @ np.linalg.cholesky(C1))
         metric = Metric(False, np.zeros(0), W, model.Sigma, model.Z @ (C1 @ B1))
     found = predict(metric, inside, level)
@@ -207,7 +208,12 @@ def no_account(model: Model) -> Account:
         np.zeros(0),
     )
     width = 0 if model.unstructured else model.h
-    known = np.zeros(K), np.zeros((model.h, d)), np.zeros((width, width)), np.zeros((width,) * 2)
+    known = (
+        np.zeros(K),
+        np.zeros((model.h, d)),
+        np.zeros((width, width)),
+        np.zeros((width,) * 2),
+    )
     return _assemble(0.0, np.zeros(model.n, np.bool_), known, pieces, claims, np.zeros(0))
 
 

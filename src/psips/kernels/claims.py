@@ -162,9 +162,7 @@ def evidence(
     left /= sum_q  # 1 - kappa q'(V + kappa Q)^-1 q / 1'q
     determinant += math.log(left)
     B = squares / (sum_q * sum_q * left)
-    return least_evidence(
-        sum_v, sum_q, off, B, determinant, lead, centre, square, kappa, out
-    )
+    return least_evidence(sum_v, sum_q, off, B, determinant, lead, centre, square, kappa, out)
 
 
 @bare
