@@ -21,7 +21,7 @@ LOOKS = np.unique(np.geomspace(1, 3000, 60).astype(int))
 
 
 def account_of(means: np.ndarray, level: float, results: float = 10.0) -> tuple[Any, Account]:
-    """Return a session and the account of the Pareto set of ``means``, given by a first phase."""
+    """Return a session and the account of the Pareto set of ``means``, the first phase's."""
     K, d = means.shape
     problem = Problem(objectives=[f"o{c}" for c in range(d)], covariance=[1] * d, arms=K)
     session = Session(problem, stopping="never", rng=1)

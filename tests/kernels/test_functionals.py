@@ -1,4 +1,4 @@
-"""Evidence of linear claims: against a minimiser, and how often it is large where they are false."""
+"""Evidence of linear claims: against a minimiser, and how often false ones have much."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 import naive_claims as naive
 from psips.kernels.accounts import Account, open_account
-from psips.kernels.claims import KAPPA, MARGIN
-from psips.kernels.functionals import functional_evidence, weigh_account
+from psips.kernels.claims import MARGIN
+from psips.kernels.functionals import KAPPA, functional_evidence, weigh_account
 from psips.kernels.model import Model
 from psips.problem import Problem
 from psips.session import Session

@@ -52,8 +52,8 @@ class Account(Record):
     answer in the order whose verdict would be wrong. If it is outside S1, it is in S(theta), no
     member dominates it, and theta is in a leaf of its tree. If it is a member, all outside S1
     are rightly out, S(theta) is a subset of S1, one of it dominates a, and theta is in "a below
-    j". So theta is in a piece of a, the first of which is fixed by theta and what was told until
-    t_1, and no wrong verdict is given before that piece has reached L.
+    j". So theta is in a piece of a, the first of which is fixed by theta and what was told
+    until t_1, and no wrong verdict is given before that piece has reached L.
     """
 
     level: Floats  # (1,) L; 0 if there is no account

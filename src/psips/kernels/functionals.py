@@ -2,25 +2,30 @@
 
 Pieces and claims are those of `psips.kernels.claims`, with one other answer x in each piece, so
 that a claim is f(theta) = u'theta y > 0, u = x - z, y >= 0. What is told after t_1 is a linear
-regression of y.(result) on the arms' features, with h unknowns and noise of variance s^2 = y'Sigma y.
-Let J = sum a a' over these results: the design, which may depend on them. As in `claims`, the ratio
-of the likelihood with theta y shifted by w to that of the truth is exp((w'Je - w'Jw / 2) / s^2), e the
-error of least squares, a product over results in which each factor has mean 1 given the past; its
-average over a law of w that is fixed at t_1 is a nonnegative martingale of mean 1 from t_1 on.
-Neither a prior nor a bound on theta is needed.
+regression of y.(result) on the arms' features, with h unknowns and noise of variance
+s^2 = y'Sigma y. Let J = sum a a' over these results: the design, which may depend on them. As
+in `claims`, the ratio of the likelihood with theta y shifted by w to that of the truth is
+exp((w'Je - w'Jw / 2) / s^2), e the error of least squares, a product over results in which each
+factor has mean 1 given the past; its average over a law of w that is fixed at t_1 is a
+nonnegative martingale of mean 1 from t_1 on. Neither a prior nor a bound on theta is needed.
 
-The law is that of `claims` with matrices for vectors. V = s^2 J^-1 is the covariance of e,
-Q = s^2 beta C_1 with C_1 the inverse of V at t_1 is the one expected at the stop, beta so that u'Qu is what
-the lead predicted needs; w = D r + eta, r = Qu / u'Qu, eta ~ N(0, R), R = kappa (Q - Qu u'Q / u'Qu). As
-u'r = 1 and R u = 0, the steps there hold with u in the place of the vector of ones: W V u = u,
-H V u = 0, c'V u = 1, and moving e along V u changes c'e only. The least over theta with f <= 0 follows from
+The law is that of `claims` with matrices for vectors. V = s^2 J^-1 is the covariance of e;
+Q = s^2 beta C_1, C_1 the inverse of the design until t_1, is the one expected at the stop, with
+beta so that u'Qu is what the lead predicted needs; and
 
-    v = u'Vu,  q = u'Qu,  u'V Q^-1 V u,  k = u'Q (V + kappa Q)^-1 Q u,  left = 1 - kappa k / q,
-    B = k / (q^2 left),  log det(I + V^-1 R) = log det(I + kappa V^-1 Q) + log left.
+    w = D r + eta,   r = Q u / u'Q u,   eta ~ N(0, R),   R = kappa (Q - Q u u'Q / u'Q u).
 
-For a given c'e - A_0 = a, w'Hw is least a^2 / h with h = (u'V Q^-1 V u / v^2 - 1 / q) / kappa + 1 / v - B:
-Hw = nu u + mu c is solved by w = V b, b = (mu / kappa) Q^-1 (r - V u / v) + constant times u. Before J is
-regular the evidence is taken for 0.
+As u'r = 1 and R u = 0, the steps there hold with u in the place of the vector of ones:
+W V u = u, H V u = 0, c'V u = 1, and moving e along V u changes c'e only. What is needed is
+
+    v = u'V u,   q = u'Q u,   u'V Q^-1 V u,   k = u'Q (V + kappa Q)^-1 Q u,
+    left = 1 - kappa k / q,   B = k / (q^2 left),
+    log det(I + V^-1 R) = log det(I + kappa V^-1 Q) + log left,
+    h = (u'V Q^-1 V u / v^2 - 1 / q) / kappa + 1 / v - B,
+
+the last from H w = nu u + mu c, which is solved by w = V b with R b = mu (r - V u / v), that is
+b = (mu / kappa) Q^-1 (r - V u / v) and a multiple of u. Before J is regular the evidence is
+taken for 0.
 """
 
 from __future__ import annotations
@@ -31,11 +36,12 @@ import numpy as np
 
 from psips.kernels.accounts import Account, weigh
 from psips.kernels.belief import Belief, refactor, solve
-from psips.kernels.claims import CENTRE, KAPPA, SPREAD, UNSEEN, least_evidence
+from psips.kernels.claims import CENTRE, SPREAD, UNSEEN, least_evidence
 from psips.kernels.grids import floats, floats2
 from psips.kernels.jit import kernel, part
 from psips.kernels.model import Floats, Model
 
+KAPPA = 0.5  # how far the design is expected to be off; h - 1 directions pay for it
 REGULAR = 1e-9  # a pivot of J below this much of V's is taken for 0
 
 

@@ -60,7 +60,7 @@ from psips.kernels.scene import LITERALS, Scene
 from psips.kernels.settling import all_settled
 from psips.kernels.state import ASKED, Run
 
-AGREE = 20  # posterior draws that must agree before a set is predicted
+AGREE = 10  # posterior draws that must agree before a set is predicted
 
 
 @bare

@@ -22,6 +22,7 @@ from psips.rules.promises import (
     kind_of_promise,
     promise,
     short_promise,
+    verdicts_promise,
     within,
 )
 from psips.rules.stopping import PROVEN
@@ -296,8 +297,8 @@ def _verdicts(state: State, known: Status) -> str:
         else "Candidates are the Pareto set of the estimates; nothing is concluded yet."
     )
     return (
-        f"<h2>Answers</h2>\n<p>{finding} Proof: what is proven of the single answer by now, at "
-        "the same delta and whatever the rule; a finding needs none, and takes fewer results. "
+        f"<h2>Answers</h2>\n<p>{finding} Proof: what is proven of the single answer by now; "
+        f"{verdicts_promise(state.rules)}. "
         "&ldquo;About n more&rdquo; results complete a proof with an even chance.</p>\n"
         f"{table(head, rows)}"
     )

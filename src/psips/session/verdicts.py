@@ -44,10 +44,11 @@ class Verdict:
     answer : str
     verdict : "in", "out" or "open"
     rival : str or None
-        Out: who dominates it, or None if that is not told apart. In: None. Open: of a candidate the rival that takes (about)
-        the most further results to tell from it; of any other answer the candidate that
-        takes the fewest to be proven to dominate it. Linear problems: the rival that there
-        is the least evidence against, and the candidate with the most.
+        Out: who dominates it, or None if that is not told apart. In: None. Open: of a
+        candidate the rival that takes (about) the most further results to tell from it; of
+        any other answer the candidate that takes the fewest to be proven to dominate it.
+        Linear problems: the rival that there is the least evidence against, and the candidate
+        with the most.
     objective : str or None
         Open: the objective in which the two are to be told apart.
     interval : (float, float) or None
