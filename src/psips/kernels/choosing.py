@@ -134,12 +134,13 @@ def choose_directed(run: Run) -> int:
 def direct(run: Run) -> int:
     """Draw a piece of Alt(S_hat) and pull for it; the rule has no memory."""
     if not informed(run):
-        return follow(run, run.model.explore, 0.0, run.options.tracking == TRACK)
+        return follow(run, run.model.thrift, 0.0, run.options.tracking == TRACK)
     w, gains = floats(run.model.K), floats(run.model.K)
     if draw_alternative(run) > 0.0:
         projected_gains(run.model, run.belief, run.front, run.draw, gains)
-    shares(run.belief.N, gains, run.model.explore, w)
-    return follow(run, w, share_of_exploring(run), run.options.tracking == TRACK)
+    thrift, gamma = run.model.thrift, share_of_exploring(run)
+    shares(run.belief.N, gains, run.model.costs, thrift, gamma, w)
+    return follow(run, w, 0.0, run.options.tracking == TRACK)
 
 
 @step

@@ -17,9 +17,9 @@ accounts, for every theta and however the arms are chosen.
 
 With the sampling rule ``directed`` the pulls aim at claims while S_hat is the set predicted: at
 the least settled piece, at its claim with the largest likelihood ratio, and there at arms with
-probabilities proportional to what they add to the variance of its lead. While S_hat is another
-set the rule goes on as before the prediction: a false claim never settles, and pulls that wait
-for it would never tell enough of the other arms to predict again.
+probabilities proportional to what they add to the variance of its lead, over what a pull
+costs. While S_hat is another set the rule goes on as before the prediction: a false claim never
+settles, and pulls that wait for it would never tell enough of the other arms to predict again.
 """
 
 from __future__ import annotations
@@ -69,7 +69,14 @@ def agreed(model: Model, belief: Belief, front: Front, draw: Draw) -> bool:
 
 
 @bare
-def aim(account: Account, pending: Floats, theta: Floats, out: Floats, stream: Stream) -> int:
+def aim(
+    account: Account,
+    costs: Floats,
+    pending: Floats,
+    theta: Floats,
+    out: Floats,
+    stream: Stream,
+) -> int:
     """Return an arm of the least settled piece, for its clearest claim."""
     waiting = False
     for a in range(pending.shape[0]):
@@ -88,7 +95,7 @@ def aim(account: Account, pending: Floats, theta: Floats, out: Floats, stream: S
         n = account.n[arm] + pending[arm]
         if n <= 0.0:
             return arm
-        out[0, a] = account.s[which, a] / n
+        out[0, a] = account.s[which, a] / n / costs[arm]
         total += out[0, a]
     u = uniform(stream) * total
     arm = account.arms[which, 0]
@@ -110,7 +117,14 @@ def choose_predicted(run: Run) -> int:
         return direct(run)
     run.front.size[EAGER] = 1  # nobody needs a cover meanwhile
     seed(draw.stream, run.key, learner.tally[ASKED], PULL)
-    arm = aim(account, learner.pending, run.belief.theta, account.work, draw.stream)
+    arm = aim(
+        account,
+        run.model.costs,
+        learner.pending,
+        run.belief.theta,
+        account.work,
+        draw.stream,
+    )
     learner.pending[arm] += 1.0
     return arm
 

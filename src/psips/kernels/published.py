@@ -137,8 +137,10 @@ def choose_published(run: Run) -> int:
         posterior_gains(run.model, run.belief, run.front, run.draw, scale, gains)
     elif hit:
         hit = projected_gains(run.model, run.belief, run.front, run.draw, gains)
+    gamma = share_of_exploring(run)
     if run.options.learner == DIRECTED:
-        shares(run.belief.N, gains, run.model.explore, w)
+        shares(run.belief.N, gains, run.model.costs, run.model.thrift, gamma, w)
+        gamma = 0.0
     else:
         hedge(run, hit, gains, w)
-    return follow(run, w, share_of_exploring(run), run.options.tracking == TRACK)
+    return follow(run, w, gamma, run.options.tracking == TRACK)

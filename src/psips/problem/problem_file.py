@@ -25,6 +25,7 @@ from psips.problem.problem import Problem
 KEYS = (
     *("name", "objectives", "covariance", "arms", "answers", "parameter_set"),
     *("prior", "regularization", "intercept", "noise", "truth", "theta", "results", "guess"),
+    *("costs",),
     *("delta", "seed", "rules", "study"),
 )
 OBJECTIVE_KEYS = ("name", "direction", "variance")
@@ -152,6 +153,7 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
         prior=_prior(path, data),
         regularization=data.get("regularization"),
         intercept=data.get("intercept"),
+        costs=_costs(path, data),
     )
     results = _results(path, data, problem)
     theta = _theta(path, data, problem)
@@ -257,6 +259,20 @@ def _prior(path: Path, data: Mapping[str, Any]) -> Prior | None:
     return Prior(
         _by_row(path, table, "means") if isinstance(means, str) else means, table["pulls"]
     )
+
+
+def _costs(path: Path, data: Mapping[str, Any]) -> Any:
+    """Read what pulls cost: a table, a list, or a CSV file with a column of them."""
+    costs = data.get("costs")
+    if not isinstance(costs, str):
+        return costs
+    table = read_csv(path.parent / costs)
+    if len(table.columns) != 1:
+        raise InputError(
+            f"{shown(costs)} must have one column of costs beside the arms, got "
+            f"{len(table.columns)}"
+        )
+    return dict(zip(table.names, table.rows[:, 0].tolist(), strict=True))
 
 
 def _theta(path: Path, data: Mapping[str, Any], problem: Problem) -> Floats | None:
