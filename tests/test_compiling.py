@@ -79,3 +79,40 @@ def test_nobody_else_can_put_code_there(
     first.rmdir()
     first.symlink_to(second)
     assert Path(compiling._temporary_folder()) not in (first, second)
+
+
+# A study before its first result, of every kind of problem, asked for more than it has arms.
+FRESH = """
+import psips
+from numba.core import event
+
+unrelated = psips.Problem(objectives=["a"], covariance=[1], arms=4)
+rows = [[x, x * x] for x in (0.0, 0.3, 0.7, 1.1, 1.9, 2.0, 3.1)]
+linear = psips.Problem(objectives=["a"], covariance=[1], features=rows)
+bounded = psips.Problem(
+    objectives=["a"], covariance=[1], features=rows, parameter_set=psips.Ball(3.0)
+)
+with event.install_recorder("numba:compile") as compiled:
+    for problem in (unrelated, linear, bounded):
+        for stopping in ("glr", "posterior", "certified", "predicted", "bayes"):
+            try:
+                study = psips.Study.create(
+                    problem, "sqlite://", name="trial", seed=1, stopping=stopping
+                )
+            except psips.NoProofError:
+                continue
+            study.ask(12)
+            print(study.status())
+            study.diagnosis()
+    assert compiled.buffer == [], compiled.buffer
+"""
+# What the recorder sees once the arms have results.
+TOLD = """
+    study.tell_many([{"arm": arm, "a": 1.0} for arm in study.problem.arms])
+    assert compiled.buffer != []
+"""
+
+
+def test_a_study_without_results_compiles_nothing(tmp_path: Path) -> None:
+    run(FRESH, NUMBA_CACHE_DIR=str(tmp_path / "cold"))
+    run(FRESH + TOLD)

@@ -92,7 +92,7 @@ def test_they_run_in_simulations() -> None:
 
 @pytest.mark.usefixtures("own")
 def test_status_figures_and_report_know_them() -> None:
-    study = Study.create(problem(), name="own", sampling="last", rng=1)
+    study = Study.create(problem(), "sqlite://", name="own", seed=1, sampling="last")
     for arm in ["A", "B"] + ["C"] * 25:
         study.tell(arm, [1.0])
     known = study.status()
@@ -125,7 +125,7 @@ def command(*arguments: str) -> str:
 
 
 def test_the_command_line_knows_them() -> None:
-    page = command("simulate", "--help")
+    page = " ".join(command("simulate", "--help").split())
     assert "top-two or last." in page
     assert "never or fifty." in page
     found = command("simulate", "near-tie", "--gap", "1", "--sampling", "last", "--runs", "3")

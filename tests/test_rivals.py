@@ -272,7 +272,7 @@ def test_stopping_rules_come_with_the_sampling_rule() -> None:
     [
         (
             {"stopping": "elimination"},
-            "'elimination' belongs to the sampling rule of that name",
+            "'elimination' belongs to the sampling rule .elimination.",
         ),
         ({"sampling": "ape", "calibration": "proven"}, "choose stopping='posterior', 'glr' or"),
         ({"sampling": "ape", "calibration": "sharp"}, "the rule 'ape' has 'heuristic'"),

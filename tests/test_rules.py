@@ -177,7 +177,7 @@ def test_a_proof_is_proposed_that_there_is(choice: dict[str, str], draws: str) -
     assert ("draws='first-hit'" in text) == (draws == "literal")
     proposed = text.partition("choose stopping=")[2]
     names = [name for name in STOPPING if f"'{name}'" in proposed.partition(", which")[0]]
-    assert names == ["posterior", "glr", "certified"]
+    assert names == ["glr", "posterior", "certified"]
     for bound in (None, Ball(2.0), Box(0, 1)):
         problem = Problem(objectives=["a", "b"], covariance=[1, 1], arms=3, parameter_set=bound)
         for name in names if bound is None else names[1:]:

@@ -417,7 +417,9 @@ def test_refused_arguments(study: Study) -> None:
     with pytest.raises(InputError, match="unknown objective 'gian': did you mean 'gain'"):
         study.tell("A", {"gian": 1.0, "cost": 1.0})
     with pytest.raises(InputError, match="neither a ticket nor an arm"):
-        study.tell([1.0, 1.0])
+        study.tell(values=[1.0, 1.0])
+    with pytest.raises(InputError, match="tell needs an arm and its values"):
+        study.tell("A")
     with pytest.raises(InputError, match="there is no result number 1; 0 were told so far"):
         study.withdraw(result=1)
     with pytest.raises(InputError, match="unknown ticket 'trial-1'; given out so far: none"):

@@ -13,6 +13,7 @@ import numpy as np
 
 from psips.input.checks import RANK
 from psips.kernels.model import Floats, Ints
+from psips.problem.design import spanning_rows
 
 DIGITS = 12  # of coordinates, which are about 1: so that ties in them are exact ties
 
@@ -60,8 +61,6 @@ def reexpress(Z: Floats, found: Coordinates) -> Floats:
 
 def spanning_arms(frame: Floats) -> Ints:
     """Choose arms that span the others, far from dependent (frame: see `orthonormal`)."""
-    from psips.kernels.design import spanning_rows  # compiled code: import where it is used
-
     return np.array(spanning_rows(frame), np.int64)
 
 

@@ -31,6 +31,7 @@ from psips.problem.coordinates import (
     scaled,
     spanning_arms,
 )
+from psips.problem.design import g_optimal
 from psips.problem.features import read_design
 from psips.problem.parameters import Ball, Box, Limits, Prior, check_inside, limits, read_prior
 from psips.problem.question import per_cost, read_costs
@@ -252,8 +253,6 @@ class Problem:
         explore, frame = np.full(self.K, 1.0 / self.K), np.zeros((0, 0))
         first = np.zeros(0, np.int64)
         if self.features is not None:
-            from psips.kernels.design import g_optimal  # compiled code: import where it is used
-
             explore = g_optimal(A)
             if self.regularization is None:
                 frame = orthonormal(self.features).A

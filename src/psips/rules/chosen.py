@@ -91,7 +91,9 @@ class Rules:
         _check_name("sampling rule", self.sampling, SAMPLING)
         if self.stopping == OWN:
             own = self._sampling.own
-            outside = self.draws == "literal" and not STOPPING[own].literal
+            outside = self.draws == "literal" and not (
+                STOPPING[own].literal or self._sampling.rival
+            )
             object.__setattr__(self, "stopping", "posterior" if outside else own)
         _check_name("stopping rule", self.stopping, STOPPING)
         if self.calibration == OWN:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from psips.errors import InputError, NoProofError
-from psips.kernels.codes import NOBODY
+from psips.kernels.codes import NOBODY, TRACK
 from psips.kernels.model import BALL
 from psips.problem import Problem
 from psips.problem.parameters import Ball
@@ -38,6 +38,12 @@ class Program(NamedTuple):
     def covers(self) -> bool:
         """Whether a cover of the alternative is kept up to date."""
         return self.renew == COVER
+
+    @property
+    def plain_ahead(self) -> bool:
+        """Whether asks ahead of the first results go by the exploration weights alone."""
+        learns = self.options.learner != NOBODY and not self.published
+        return learns and self.options.tracking == TRACK
 
     def endless(self) -> Program:
         """Return the same without an end."""

@@ -32,7 +32,7 @@ from psips.kernels.noise import Source
 from psips.kernels.outcome import HINT, OUTCOMES, STOPPED
 from psips.kernels.records import Record
 from psips.kernels.rival import Rival, empty_rival
-from psips.kernels.state import REBUILD, Learner, Run, empty_learner
+from psips.kernels.state import ASKED, REBUILD, Learner, Run, empty_learner
 from psips.rules.program import Program
 
 CAPACITY = 4096  # half-spaces a cover may hold; a larger one is not built
@@ -148,12 +148,30 @@ class Engine:
 
     def choose(self) -> int:
         """Return the arm to pull next."""
-        if self.model.unstructured:  # nothing to compile for before all arms have results
-            unseen = np.flatnonzero(self.belief.pulls + self.learner.pending == 0.0)
-            if len(unseen):
-                self.learner.pending[unseen[0]] += 1.0
-                return int(unseen[0])
-        return self._drive(ASK, self._nowhere, self.key, 0)
+        arm = self._ahead()
+        return self._drive(ASK, self._nowhere, self.key, 0) if arm < 0 else arm
+
+    def _ahead(self) -> int:
+        """Return the arm to pull while results do not suffice; -1 if the rule's step says it.
+
+        What the steps do themselves (`psips.kernels.choosing`): arms without results first,
+        then by the exploration weights. Here nobody waits for a compiler.
+        """
+        belief, learner = self.belief, self.learner
+        if self.ready:
+            return -1
+        first = np.arange(self.model.K) if self.model.unstructured else self.model.first
+        unseen = first[belief.pulls[first] + learner.pending[first] == 0.0]
+        if len(unseen):
+            arm = int(unseen[0])
+        elif self.program.plain_ahead:
+            learner.tally[ASKED] += 1
+            learner.played[:] += self.model.explore
+            arm = int((learner.played - belief.N - learner.pending).argmax())
+        else:
+            return -1
+        learner.pending[arm] += 1.0
+        return arm
 
     def run(self, source: Source, noise_key: Stream, results: int) -> None:
         """Pull from ``source`` until the rule stops or ``results`` results are in."""

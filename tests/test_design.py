@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from psips.kernels.design import BLOCK, design_steps, g_optimal, spanning_rows
+from psips.problem.design import BLOCK, design_steps, g_optimal, spanning_rows
 
 
 def worst(A: np.ndarray, w: np.ndarray) -> tuple[float, int]:

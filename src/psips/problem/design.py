@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from psips.kernels.grids import floats
-from psips.kernels.jit import kernel
 from psips.kernels.model import Floats
 
 RANK = 1e-10  # singular values below this fraction of the largest count as zero
@@ -19,7 +17,6 @@ BLOCK = 200  # steps between two direct inverses: rounding must not build up
 BLOCKS = 500  # far beyond need: some hundreds of steps reach 1e-3
 
 
-@kernel
 def design_steps(
     B: Floats,  # (K, r) arms, of rank r
     w: Floats,  # (K,) weights, changed in place
@@ -29,15 +26,11 @@ def design_steps(
     steps: int,
 ) -> None:
     """Take up to ``steps`` steps, until no leverage is above ``r (1 + tolerance)``."""
-    K, r = B.shape
-    image = floats(r)
+    r = B.shape[1]
+    columns = np.ascontiguousarray(B.T)
     for _ in range(steps):
-        high, low = 0, -1  # largest leverage; smallest among the arms with weight
-        for a in range(K):
-            if leverage[a] > leverage[high]:
-                high = a
-            if w[a] > 0.0 and (low < 0 or leverage[a] < leverage[low]):
-                low = a
+        high = int(leverage.argmax())
+        low = int(np.where(w > 0.0, leverage, np.inf).argmin())  # of the arms with weight
         if leverage[high] <= r * (1.0 + tolerance):
             return
         # w <- (1 - step) w + step e_a, with the step that maximises log det V_w
@@ -50,19 +43,15 @@ def design_steps(
             if k > 1.0:
                 step = max(step, (k / r - 1.0) / (k - 1.0))
         scale = step / (1.0 - step + step * k)
+        # Sums one term after the other, not by BLAS: the same bits on every machine.
+        image, inner = np.zeros(r), np.zeros(len(B))
         for c in range(r):
-            image[c] = 0.0
-            for e in range(r):
-                image[c] += inverse[c, e] * B[a, e]
+            image += inverse[:, c] * B[a, c]
         for c in range(r):
-            for e in range(r):
-                inverse[c, e] = (inverse[c, e] - scale * image[c] * image[e]) / (1.0 - step)
-        for b in range(K):
-            inner = 0.0
-            for c in range(r):
-                inner += B[b, c] * image[c]
-            leverage[b] = (leverage[b] - scale * inner * inner) / (1.0 - step)
-            w[b] *= 1.0 - step
+            inner += columns[c] * image[c]
+        inverse[:] = (inverse - (scale * image)[:, None] * image) / (1.0 - step)
+        leverage[:] = (leverage - scale * inner * inner) / (1.0 - step)
+        w *= 1.0 - step
         w[a] += step
         if w[a] < 1e-15:  # let go of, up to rounding
             w[a] = 0.0
