@@ -20,7 +20,11 @@ def test_shares() -> None:
 
 def test_shares_of_what_is_spent() -> None:
     """Costs change the shares of the pulls, so that those of the spending stay."""
-    N, gains, costs = np.array([4.0, 1.0, 7.0]), np.array([0.5, 6.0, 1.0]), np.array([1, 50, 3.0])
+    N, gains, costs = (
+        np.array([4.0, 1.0, 7.0]),
+        np.array([0.5, 6.0, 1.0]),
+        np.array([1, 50, 3.0]),
+    )
     free = directed(N, gains, np.ones(3), np.full(3, 1 / 3), 0.0)
     w = directed(N, gains, costs, np.full(3, 1 / 3), 0.0)
     assert w.sum() == pytest.approx(1.0)

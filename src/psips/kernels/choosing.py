@@ -134,7 +134,7 @@ def choose_directed(run: Run) -> int:
 def direct(run: Run) -> int:
     """Draw a piece of Alt(S_hat) and pull for it; the rule has no memory."""
     if not informed(run):
-        return follow(run, run.model.thrift, 0.0, run.options.tracking == TRACK)
+        return follow(run, run.model.explore, 0.0, run.options.tracking == TRACK)
     w, gains = floats(run.model.K), floats(run.model.K)
     if draw_alternative(run) > 0.0:
         projected_gains(run.model, run.belief, run.front, run.draw, gains)

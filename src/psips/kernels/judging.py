@@ -11,8 +11,9 @@ import math
 import numpy as np
 
 from psips.kernels.belief import RESULTS
-from psips.kernels.certificates import all_settled
+from psips.kernels.certificates import all_settled, reached
 from psips.kernels.choosing import first_hit
+from psips.kernels.codes import WHOLE
 from psips.kernels.cover import refresh
 from psips.kernels.estimate import sure_enough
 from psips.kernels.front import EAGER, MEMBERS, SPARE, elect_plainly
@@ -129,10 +130,13 @@ def judge_glr(run: Run) -> int:
 
 @step
 def judge_certified(run: Run) -> int:
-    """Stop when no verdict is open."""
+    """Stop when no verdict is open, or the goal is reached."""
     run.front.reach[SPARE] = max(1.0, 1.0 / run.options.eta)
-    log_inverse = run.options.calibration.log_inverse
-    settled = all_settled(run.model, run.belief, run.front, log_inverse, run.outcome[HINT:])
+    log_inverse, goal = run.options.calibration.log_inverse, run.options.goal
+    if goal[0] == WHOLE:
+        settled = all_settled(run.model, run.belief, run.front, log_inverse, run.outcome[HINT:])
+    else:
+        settled = reached(run.model, run.belief, run.front, log_inverse, goal)
     run.outcome[STOPPED] = 1.0 if settled else 0.0
     return 0
 

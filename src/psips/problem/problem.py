@@ -76,6 +76,9 @@ class Problem:
         What one pull costs, in any unit; 1 where nothing is said. The sampling rule
         ``directed``, the default, then spends where it tells most per cost; the others do not
         look at costs. What is claimed at the stop does not depend on them.
+    control : str, optional
+        The answer that others are compared with: a placebo, what is in use today. For the
+        goal ``"beat control"`` of a session.
     name : str
         For titles and reports.
 
@@ -117,6 +120,7 @@ class Problem:
     prior: Prior | None  # one row of means and one number of pulls per arm
     regularization: float | None  # None: least squares
     costs: Floats  # (K,) of one pull of each arm
+    control: str | None
 
     def __init__(
         self,
@@ -131,6 +135,7 @@ class Problem:
         prior: Prior | None = None,
         regularization: float | None = None,
         costs: object = None,
+        control: object = None,
         name: str = "",
     ) -> None:
         put = self.__dict__.__setitem__  # a frozen dataclass is filled here and only here
@@ -174,6 +179,7 @@ class Problem:
         if self.n < 2:
             raise InputError("all answers have equal features: there is nothing to tell apart")
         put("costs", frozen(read_costs(self.arms, costs)))
+        put("control", None if control is None else self.answers[self.answer_index(control)])
         put("parameter_set", parameter_set)
         self._theta_limits()  # complains about a set that does not fit
         put("prior", None if prior is None else read_prior(self.arms, self.objectives, prior))
@@ -355,6 +361,7 @@ class Problem:
             **({} if self.unstructured else {"intercept": self.intercept}),
             **({} if self.prior is None else {"prior": asdict(self.prior)}),
             **({"costs": self.costs.tolist()} if self.has_costs else {}),
+            **({} if self.control is None else {"control": self.control}),
         }
 
     @classmethod
@@ -370,7 +377,8 @@ class Problem:
         """
         known = ["name", "objectives", "directions", "covariance", "arms", "feature_names"]
         known += ["features", "answers", "ball", "box", "regularization"]
-        check_keys("key of a problem", data, [*known, "intercept", "prior", "costs"])
+        others = ["intercept", "prior", "costs", "control"]
+        check_keys("key of a problem", data, [*known, *others])
         missing = [key for key in known if key not in data]
         if missing:
             raise InputError(f"the problem lacks the key {missing[0]!r}: was it cut short?")
@@ -390,6 +398,7 @@ class Problem:
                 prior=Prior(**data["prior"]) if data.get("prior") else None,
                 regularization=data["regularization"],
                 costs=data.get("costs"),
+                control=data.get("control"),
             )
 
     def __eq__(self, other: object) -> bool:

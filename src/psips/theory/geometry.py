@@ -7,8 +7,8 @@ the point of Alt(S) nearest to theta, and
 
 its squared distance. GLR = F(pulls) / 2. The characteristic time of the paper's lower bound is
 2 / T* = max_w F(w) over the simplex, attained at w*: the shares of pulls of the arms that
-tell theta from its alternatives fastest. Where pulls have costs, the maximum is over the weights
-with sum_a cost_a w_a = 1, and T* and the lower bounds are in units of cost.
+tell theta from its alternatives fastest. Where pulls have costs, the maximum is over the
+weights with sum_a cost_a w_a = 1, and T* and the lower bounds are in units of cost.
 
 Alternatives range over all matrices: a problem's parameter set is not used, nor is the
 regularisation, which belongs to the posterior.
@@ -99,7 +99,8 @@ class Complexity:
     def lower_bound_kl(self, delta: float) -> float:
         """Bound the expected samples of any rule that errs with probability at most ``delta``.
 
-        Or their expected cost, if the problem has costs. T* kl(delta, 1 - delta), and 0 from delta = 1/2 on.
+        Or their expected cost, if the problem has costs: T* kl(delta, 1 - delta), and 0 from
+        delta = 1/2 on.
         """
         _check_delta(delta)
         if delta >= 0.5:
