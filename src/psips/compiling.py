@@ -60,7 +60,9 @@ def watch() -> None:
 def _say() -> None:
     import logging
 
-    text = "psips: compiling, once on this machine; it takes about a minute"
+    text = (
+        "psips: compiling what is used for the first time, once on this machine; up to a minute"
+    )
     if _temporary:
         text += (
             f" (what is compiled is kept in {_temporary}, for neither the installation nor "

@@ -82,8 +82,8 @@ def _show(found: Comparison) -> None:
     console.print(table)
     console.print(
         f"if the guesses are right; {found.designs[0].runs} simulated runs of each, with the "
-        "same seeds; means and chances with 95% intervals; 5% to 95%: samples of so many of the "
-        "runs; no stop: runs that ended without a claim",
+        "same seeds; means and chances with 95% intervals; 5% to 95%: samples of so many of "
+        "the runs; no stop: runs that ended without a claim",
         style="dim",
     )
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from psips.input.checks import RANK
 from psips.kernels.model import Floats
 
-RANK = 1e-10  # singular values below this fraction of the largest count as zero
 BLOCK = 200  # steps between two direct inverses: rounding must not build up
 BLOCKS = 500  # far beyond need: some hundreds of steps reach 1e-3
 

@@ -26,6 +26,7 @@ from psips.rules.promises import (
     short_promise,
     within,
 )
+from psips.rules.stopping import PROVEN
 from psips.study import Study
 from psips.study.inputs import now, stamp
 from psips.study.state import State
@@ -33,8 +34,7 @@ from psips.version import __version__
 
 if TYPE_CHECKING:
     from psips.diagnostics import Diagnosis
-    from psips.rules.stopping import PROVEN
-from psips.session.status import Status
+    from psips.session.status import Status
 
 PLANE = (4.6, 4.0)  # inches of a front: its letters can be read on a telephone
 COURSE = (4.6, 4.2)  # the same of what is drawn over time

@@ -54,6 +54,7 @@ def check_budgeted(rules: Rules, budget: float | None) -> None:
 
 
 def check_count(what: str, n: Any) -> None:
+    """Refuse what is no whole number of at least 1."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise InputError(f"{what} must be a whole number of at least 1, got {quote(n)}")
 

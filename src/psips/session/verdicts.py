@@ -13,16 +13,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from psips.attention import attentively
+from psips.input.checks import RANK
 from psips.kernels.belief import Belief
 from psips.kernels.certificates import IN, OPEN, OUT
 from psips.kernels.missing import further, verdicts
 from psips.kernels.model import Floats, Ints
 from psips.problem import Problem
+from psips.problem.design import spanning_rows
 from psips.rules.stopping import has_certificates
 from psips.session.engine import Engine
 
 NAMED = 3  # arms named in a sentence; of more only the sum is told
-RANK = 1e-10  # relative singular value below which a direction is not spanned
 ROUNDING = 1e-9  # coefficients below this are zero
 EXCHANGES = 20  # simplex steps for each dimension: far beyond need, and any step will do
 
@@ -193,7 +194,7 @@ def combinations(A: Floats, U: Floats) -> tuple[Ints, Floats]:
     basis = basis[s > RANK * s[0]]
     A, U = A @ basis.T, U @ basis.T
     (m, r), rows = U.shape, np.arange(len(U))
-    arms = np.tile(_independent(A), (m, 1))
+    arms = np.tile(spanning_rows(A), (m, 1))
     signs = np.where(_coefficients(A[arms], U) < 0.0, -1.0, 1.0)
     for _ in range(EXCHANGES * r):
         used = A[arms[rows]]  # (m, r, r)
@@ -218,14 +219,3 @@ def combinations(A: Floats, U: Floats) -> tuple[Ints, Floats]:
 def _coefficients(used: Floats, U: Floats) -> Floats:
     """Write rows of ``U`` (m, r) in the bases ``used`` (m, r, r)."""
     return np.asarray(np.linalg.solve(used.swapaxes(1, 2), U[..., None])[..., 0], np.float64)
-
-
-def _independent(A: Floats) -> Ints:
-    """Return as many rows of ``A`` (K, r) as it has columns, far from dependent."""
-    rest, chosen = A.copy(), []
-    for _ in range(A.shape[1]):
-        a = int((rest**2).sum(axis=1).argmax())
-        chosen.append(a)
-        unit = rest[a] / np.linalg.norm(rest[a])
-        rest = rest - np.outer(rest @ unit, unit)
-    return np.array(chosen)

@@ -94,6 +94,7 @@ def _t_star(truth: Instance, answers: set[int]) -> float:
 
 
 def finite_t_star(problem: Problem, theta: Floats) -> float:
+    """Return T*, infinite at a tie."""
     try:
         return complexity(problem, theta, tolerance=0.01).t_star
     except InputError:  # a tie: leaving an answer out may uncover one

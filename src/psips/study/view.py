@@ -12,6 +12,7 @@ from psips.diagnostics import LOOKS, Diagnosis, diagnose
 from psips.diagnostics.lack_of_fit import fit_of
 from psips.notebook import card, names, table
 from psips.problem import Problem
+from psips.rules import Rules
 from psips.rules.promises import short_promise
 from psips.session.status import Status
 from psips.store import EVERY, DamagedError, Event, broken_links
@@ -42,6 +43,11 @@ class View:
     def problem(self) -> Problem:
         """What is to be decided."""
         return self._journal.known.problem
+
+    @property
+    def rules(self) -> Rules:
+        """The rules it was registered with."""
+        return self._journal.known.rules
 
     @property
     def stopped(self) -> bool:
@@ -168,7 +174,7 @@ class View:
                 "Pareto set" if session.pareto_set else "candidates": names(
                     session.candidate_set
                 ),
-                "at the stop": short_promise(session.rules),
+                "at the stop": short_promise(self.rules),
             },
             table(["arm", "results"], rows),
         )
