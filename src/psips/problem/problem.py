@@ -31,10 +31,10 @@ from psips.problem.coordinates import (
     scaled,
     spanning_arms,
 )
+from psips.problem.costs import per_cost, read_costs
 from psips.problem.design import g_optimal
 from psips.problem.features import read_design
 from psips.problem.parameters import Ball, Box, Limits, Prior, check_inside, limits, read_prior
-from psips.problem.question import per_cost, read_costs
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
+from psips.problem import Problem
 from psips.problem.question import cost_of
-from psips.session.verdicts import Verdict, verdicts_of
+from psips.session.verdicts import Verdict
 
-if TYPE_CHECKING:
-    from psips.problem import Problem
-    from psips.session.session import Session
-    from psips.session.status import Status
-
+VERDICTS = ("in", "out", "open")
 FURTHER = 0.1  # of the budget: the part of which the best use is told
-NO_EXPLORING = 0.999  # alpha: the share of forced exploration falls with the asks at once
-MOST = 1000  # asks made to tell it; of more, their shares are
 
 
 @dataclass(frozen=True)
@@ -70,8 +64,24 @@ class Outlook:
         return plain
 
 
-def outlook_of(session: Session, known: Status) -> Outlook:
+def outlook_of(
+    problem: Problem,
+    budget: float,
+    found: list[Verdict],
+    probability: float,
+    spend: Callable[[float], dict[str, int]],
+) -> Outlook:
     """Say what the results amount to, and what more of them would buy.
+
+    Parameters
+    ----------
+    problem : Problem
+    budget : float
+    found : list of Verdict
+    probability : float
+        Of the candidate set.
+    spend : callable
+        What the sampling rule would measure for an amount, by arm.
 
     Examples
     --------
@@ -84,31 +94,25 @@ def outlook_of(session: Session, known: Status) -> Outlook:
     >>> found.open, round(found.probability, 2), found.further
     (('A', 'B'), 0.82, {'A': 1})
     """
-    problem = session.problem
-    found = verdicts_of(problem, session.engine)
     by = {kind: tuple(v.answer for v in found if v.verdict == kind) for kind in VERDICTS}
     unsettled = [one for one in found if one.verdict == "open"]
     closing = _together(unsettled)
     endless = tuple(one.answer for one in unsettled if not one.more)
-    budget = session.budget or 0.0
     tenth = max(FURTHER * budget, float(problem.costs.min()))
     tenth = tenth if problem.has_costs else math.ceil(tenth)
     outlook = Outlook(
         proven_in=by["in"],
         proven_out=by["out"],
         open=by["open"],
-        probability=1.0 - known.probability_of_change,
+        probability=probability,
         closing=closing,
         closing_cost=_cost(problem, closing),
         endless=endless,
         further_budget=tenth,
-        further=_further(session, tenth),
+        further=spend(tenth),
         text="",
     )
     return Outlook(**{**vars(outlook), "text": _in_words(problem, budget, outlook)})
-
-
-VERDICTS = ("in", "out", "open")
 
 
 def _together(unsettled: list[Verdict]) -> dict[str, int]:
@@ -122,33 +126,6 @@ def _together(unsettled: list[Verdict]) -> dict[str, int]:
 
 def _cost(problem: Problem, counts: dict[str, int]) -> float:
     return float(sum(problem.costs[problem.arm_index(arm)] * n for arm, n in counts.items()))
-
-
-def _further(session: Session, amount: float) -> dict[str, int]:
-    """Ask a twin of the session what it would measure for a further amount.
-
-    The twin hardly explores, and does not make up for what was asked before.
-    """
-    kept = session.snapshot()
-    rules = {**kept["rules"], "alpha": NO_EXPLORING}
-    twin = type(session).restore({**kept, "rules": rules, "budget": None})
-    costs, arms, left = session.problem.costs, [], amount * (1 + 1e-9)
-    twin.engine.learner.pending[:] = 0.0
-    twin.engine.learner.played[:] = twin.engine.belief.N
-    for _ in range(MOST):
-        fits = costs <= left
-        if not fits.any():
-            break
-        arm = session.problem.arm_index(twin.choose())
-        if fits[arm]:
-            arms.append(arm)
-            left -= costs[arm]
-        else:
-            break
-    counts = np.bincount(np.array(arms, np.int64), minlength=session.problem.K)
-    if len(arms) == MOST:  # the rest goes the same way
-        counts = np.floor(counts * amount / (costs @ counts)).astype(np.int64)
-    return {session.problem.arms[a]: int(counts[a]) for a in np.flatnonzero(counts)}
 
 
 def _in_words(problem: Problem, budget: float, found: Outlook) -> str:

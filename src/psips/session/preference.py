@@ -7,7 +7,7 @@ an estimate, with posterior probabilities (flat prior), and no claim.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,29 +15,31 @@ import numpy as np
 from psips.errors import InputError, check_keys, quote
 from psips.input.quantities import as_float
 from psips.kernels.model import Floats
-from psips.session.verdicts import verdicts_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from psips.problem import Problem
     from psips.session.engine import Engine
-    from psips.session.session import Session
 
 DRAWS = 20_000  # of the posterior: probabilities are off by less than 0.01
 
 
 def rank(
-    session: Session,
-    *,
-    weights: Mapping[str, float] | None = None,
-    reference: Mapping[str, float] | None = None,
+    problem: Problem,
+    engine: Engine,
+    options: Sequence[str],
+    weights: Mapping[str, float] | None,
+    reference: Mapping[str, float] | None,
 ) -> pd.DataFrame:
     """Order the options that are known to be Pareto-optimal by a preference.
 
     Parameters
     ----------
-    session : Session
+    problem, engine
+        What is known.
+    options : sequence of str
+        Answers known to be optimal.
     weights : mapping from objective to a number of at least 0
         The score is the weighted sum of the means, those to minimise with a minus; an
         objective that is not named has weight 0.
@@ -63,7 +65,7 @@ def rank(
     >>> for _ in range(40):
     ...     session.tell("A", [9.0, 5.0])
     ...     session.tell("B", [8.0, 1.0])
-    >>> rank(session, weights={"yield": 1.0, "cost": 0.5}).round(2)
+    >>> session.rank(weights={"yield": 1.0, "cost": 0.5}).round(2)
             score    se  best  ahead
     option
     B         7.5  0.18  1.00   1.00
@@ -71,10 +73,14 @@ def rank(
     """
     import pandas as pd
 
-    problem, options = session.problem, options_of(session)
+    if not options:
+        raise InputError(
+            "nothing is proven to be Pareto-optimal yet, so there is nothing to choose from: "
+            "go on until the stop, or until a verdict is 'in'"
+        )
     score = _scorer(problem, weights, reference)
     rows = [problem.answer_index(name) for name in options]
-    means, draws = posterior(problem, session.engine, rows)
+    means, draws = posterior(problem, engine, rows)
     values, scores = score(means), score(draws)  # (m,), (DRAWS, m)
     order = np.argsort(-values, kind="stable")
     best = np.bincount(scores.argmax(axis=1), minlength=len(options)) / DRAWS
@@ -88,23 +94,6 @@ def rank(
     }
     names = pd.Index([options[i] for i in order], name="option")
     return pd.DataFrame(columns, index=names)
-
-
-def options_of(session: Session) -> tuple[str, ...]:
-    """Return the options known to be optimal: the set at the stop, or else what is proven."""
-    if session.pareto_set is not None:
-        return session.pareto_set
-    proven = tuple(
-        one.answer
-        for one in verdicts_of(session.problem, session.engine)
-        if one.verdict == "in"
-    )
-    if not proven:
-        raise InputError(
-            "nothing is proven to be Pareto-optimal yet, so there is nothing to choose from: "
-            "go on until the stop, or until a verdict is 'in'"
-        )
-    return proven
 
 
 def in_words(table: pd.DataFrame) -> str:

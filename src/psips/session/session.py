@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 watch()  # kernels are compiled when they are first called
 
 FORMAT = 4  # of snapshots
+NO_EXPLORING = 0.999  # alpha: the share of forced exploration falls with the asks at once
+MOST_ASKS = 1000  # made to tell what a further amount would buy; of more, their shares are
 _ABSENT = object()
 
 
@@ -322,7 +324,34 @@ class Session:
         known = replace(known, spent=self.spent, budget=self.budget)
         if self.goal is not None:
             known = replace(known, goal=self.goal.text, claim=self.claim)
-        return replace(known, outlook=outlook_of(self, known)) if self.exhausted else known
+        if self.budget is None or not self.exhausted:
+            return known
+        probability = 1.0 - known.probability_of_change
+        found = verdicts_of(self.problem, self.engine)
+        outlook = outlook_of(self.problem, self.budget, found, probability, self._would_spend)
+        return replace(known, outlook=outlook)
+
+    def _would_spend(self, amount: float) -> dict[str, int]:
+        """Ask a twin what it would measure for a further amount.
+
+        The twin hardly explores, and does not make up for what was asked before.
+        """
+        kept = self.snapshot()
+        rules = {**kept["rules"], "alpha": NO_EXPLORING}
+        twin = Session.restore({**kept, "rules": rules, "budget": None})
+        twin.engine.learner.pending[:] = 0.0
+        twin.engine.learner.played[:] = twin.engine.belief.N
+        costs, left = self.problem.costs, amount * (1 + 1e-9)
+        counts = np.zeros(self.problem.K)
+        for _ in range(MOST_ASKS):
+            arm = self.problem.arm_index(twin.choose())
+            if costs[arm] > left:
+                break
+            counts[arm] += 1
+            left -= costs[arm]
+        if counts.sum() == MOST_ASKS:  # the rest goes the same way
+            counts = np.floor(counts * amount / (costs @ counts))
+        return {self.problem.arms[a]: int(counts[a]) for a in np.flatnonzero(counts)}
 
     def rank(
         self,
@@ -336,7 +365,8 @@ class Session:
         """
         from psips.session.preference import rank
 
-        return rank(self, weights=weights, reference=reference)
+        options = self.pareto_set or self.proven["in"]
+        return rank(self.problem, self.engine, options, weights, reference)
 
     def snapshot(self) -> dict[str, Any]:
         """Return the whole session, random state included, as data that JSON can hold.
