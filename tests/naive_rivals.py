@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from psips.problem.gaps import gaps
+
 Floats = npt.NDArray[np.float64]
 Pull = Callable[[int], Floats]
 
@@ -85,6 +87,35 @@ def elimination(
         accepted += P2
         active = [i for i in A1 if i not in P2]
     return arms, sorted(accepted)
+
+
+def ege(
+    pull: Pull, K: int, sd: Floats, T: int, halving: bool, dropped_first: bool = True
+) -> tuple[list[int], list[int]]:
+    """Return the arms pulled and those accepted; ``dropped_first`` False is broken."""
+    arms: list[int] = []
+    sums, N = np.zeros((K, len(sd))), np.zeros(K)
+    active, accepted, r = list(range(K)), [], 1
+    rounds = int(np.ceil(np.log2(K)))
+    logbar = 0.5 + sum(1 / i for i in range(2, K + 1))
+    while len(active) > 1:
+        goal = np.ceil((T - K) / (logbar * (K + 1 - r)))
+        if halving:
+            goal = N[active[0]] + T // (len(active) * rounds)
+        while N[active].min() < goal:
+            a = active[int(np.argmin(N[active]))]
+            sums[a] += pull(a)
+            N[a] += 1
+            arms.append(a)
+        mu = sums[active] / N[active][:, None] / sd
+        inside, gap = set(pareto(mu)), gaps(mu)
+        sign = 1 if dropped_first else -1
+        order = sorted(range(len(active)), key=lambda i: (-gap[i], sign * (i in inside), i))
+        gone = order[: len(active) // 2 if halving else 1]
+        accepted += [active[i] for i in gone if i in inside]
+        active = [a for i, a in enumerate(active) if i not in gone]
+        r += 1
+    return arms, sorted(accepted + active)
 
 
 def challenger_law(

@@ -131,9 +131,11 @@ def calibrated(
 
 
 @numba.njit
-def directed(N: np.ndarray, gains: np.ndarray, explore: np.ndarray) -> np.ndarray:
+def directed(
+    N: np.ndarray, gains: np.ndarray, costs: np.ndarray, thrift: np.ndarray, gamma: float
+) -> np.ndarray:
     w = np.empty(len(N))
-    shares(N, gains, explore, w)
+    shares(N, gains, costs, thrift, gamma, w)
     return w
 
 
@@ -266,6 +268,8 @@ def plain_model(
         np.full(d, ball),
         none,
         none,
+        np.full(K, 1 / K),
+        np.ones(K),
         np.full(K, 1 / K),
         none,
         np.zeros(0, np.int64),

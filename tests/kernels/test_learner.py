@@ -10,9 +10,25 @@ from kernels.entries import directed
 
 def test_shares() -> None:
     explore = np.array([0.5, 0.25, 0.25])
-    w = directed(np.array([4.0, 1.0, 7.0]), np.array([0.5, 6.0, 0.0]), explore)
+    N, gains = np.array([4.0, 1.0, 7.0]), np.array([0.5, 6.0, 0.0])
+    w = directed(N, gains, np.ones(3), explore, 0.0)
     assert w == pytest.approx([0.25, 0.75, 0.0])
-    assert (directed(np.ones(3), np.zeros(3), explore) == explore).all()
+    forced = directed(N, gains, np.ones(3), explore, 0.1)
+    assert forced == pytest.approx(0.9 * w + 0.1 * explore)
+    assert (directed(np.ones(3), np.zeros(3), np.ones(3), explore, 0.0) == explore).all()
+
+
+def test_shares_of_what_is_spent() -> None:
+    """Costs change the shares of the pulls, so that those of the spending stay."""
+    N, gains, costs = (
+        np.array([4.0, 1.0, 7.0]),
+        np.array([0.5, 6.0, 1.0]),
+        np.array([1, 50, 3.0]),
+    )
+    free = directed(N, gains, np.ones(3), np.full(3, 1 / 3), 0.0)
+    w = directed(N, gains, costs, np.full(3, 1 / 3), 0.0)
+    assert w.sum() == pytest.approx(1.0)
+    assert costs * w / (costs @ w) == pytest.approx(free)
 
 
 @pytest.mark.parametrize("pulls", [(5.0, 5.0), (2.0, 18.0), (40.0, 3.0)])
@@ -21,5 +37,5 @@ def test_of_two_arms_the_one_pulled_less_is_pulled_more(pulls: tuple[float, floa
     N = np.array(pulls)
     mean = np.array([1.0, 0.0])
     pooled = N @ mean / N.sum()
-    w = directed(N, (mean - pooled) ** 2, np.full(2, 0.5))
+    w = directed(N, (mean - pooled) ** 2, np.ones(2), np.full(2, 0.5), 0.0)
     assert w == pytest.approx(N[::-1] / N.sum())

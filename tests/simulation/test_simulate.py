@@ -177,6 +177,7 @@ def fake(stopped: bool, found: tuple[str, ...], results: int) -> Run:
         found,
         found if stopped else None,
         results,
+        float(results),
         {"A": results - 1, "B": 1},
         6,
         2,

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from psips.cli import keeping as keeping  # adds to the commands of studies
+from psips.cli import rank as rank  # likewise
 from psips.cli.bench import bench
 from psips.cli.calibrate import calibrate
 from psips.cli.check import check
@@ -78,6 +79,7 @@ app.command(
     epilog=examples(
         "psips plan design.toml",
         "psips plan design.toml --delta 0.05 --delta 0.01 --plot plan.png",
+        "psips plan a.toml b.toml --vary delta=0.05,0.1",
     )
 )(plan)
 app.command(

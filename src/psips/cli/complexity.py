@@ -79,9 +79,11 @@ def _show(made: Instance, found: Complexity, figures: dict[str, Any]) -> None:
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column()
     table.add_column()
-    table.add_row("T*", f"{found.t_star:,.4g} (at most {found.gap:.2%} more)")
+    costs = ", in cost" if made.problem.has_costs else ""
+    table.add_row("T*", f"{found.t_star:,.4g} (at most {found.gap:.2%} more){costs}")
     at = f"at delta {figures['delta']:.10g}"
-    table.add_row(f"samples {at}", f"at least {number(figures['lower_bound_kl'])} expected")
+    unit = "cost" if made.problem.has_costs else "samples"
+    table.add_row(f"{unit} {at}", f"at least {number(figures['lower_bound_kl'])} expected")
     table.add_row("by the simpler bound", number(figures["lower_bound_log"]))
     table.add_row("hardness H", f"{found.hardness:,.4g}")
     table.add_row("Pareto set", escape(", ".join(found.pareto_set)))

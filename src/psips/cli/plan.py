@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from psips.cli.comparing import save, show_comparison
 from psips.cli.screen import number, output, progress_bar, progress_line
 
 if TYPE_CHECKING:
@@ -18,11 +19,21 @@ SHOWN = 20  # arms listed before the least sampled are left out
 
 
 def plan(
-    file: Annotated[Path, typer.Argument(help="Problem file (TOML) with a table [guess].")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="Problem file (TOML) with a table [guess]; of several, compare.",
+        ),
+    ],
     runs: Annotated[int, typer.Option(help="Simulated experiments for each delta.")] = 200,
     delta: Annotated[
         list[float] | None,
         typer.Option(help="Compare with this delta (repeat).  [default: 0.2, 0.1, 0.05, 0.01]"),
+    ] = None,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(help="Compare designs: key=value,value, as delta=0.05,0.1 (repeat)."),
     ] = None,
     seed: Annotated[
         int | None, typer.Option(help="Of the random numbers; that of the file, or 0.")
@@ -39,19 +50,24 @@ def plan(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Say how many samples to expect, of which arms, and which near-ties cost most."""
-    from psips.errors import InputError, quote, unknown
+    """Say how many samples to expect, of which arms, and which near-ties cost most.
+
+    With several files, or with --vary, compare the designs: samples, cost and the chance of a
+    wrong set side by side.
+    """
+    from psips.errors import InputError
     from psips.problem.problem_file import read_problem_file
 
-    design = read_problem_file(file)
-    if plot is not None:
-        if not plot.parent.is_dir():
-            raise InputError(
-                f"--plot {quote(str(plot))}: there is no folder {quote(str(plot.parent))}"
-            )
-        kinds = (".png", ".svg", ".pdf")
-        if plot.suffix not in kinds:
-            raise unknown("kind of plot", plot.suffix, kinds)
+    _check_plot(plot)
+    if len(files) > 1 or vary:
+        if delta is not None:
+            raise InputError("to compare designs, vary delta: --vary delta=0.05,0.1")
+        options = {"runs": runs, "seed": seed or 0, "jobs": jobs, "cap": max_samples}
+        show_comparison(
+            [read_problem_file(one) for one in files], vary or [], options, dask, plot, as_json
+        )
+        return
+    design = read_problem_file(files[0])
     for one in delta or ():
         if not 0 < one < 1:
             raise InputError(f"--delta must lie strictly between 0 and 1, got {one:g}")
@@ -74,22 +90,28 @@ def plan(
             progress=lambda: line("simulating"),
         )
     if plot is not None:
-        _draw(found, plot)
+        from psips import plots
+
+        save(plots.plan(found), plot)
     if as_json:
         typer.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
     else:
         _show(found, design.problem.name)
 
 
-def _draw(found: Plan, path: Path) -> None:
-    from psips import plots
-    from psips.errors import InputError
+def _check_plot(plot: Path | None) -> None:
+    """Refuse a figure that cannot be written, before anything is computed."""
+    from psips.errors import InputError, quote, unknown
 
-    figure = plots.plan(found)
-    try:
-        figure.savefig(path, dpi=150)
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}") from None
+    if plot is None:
+        return
+    if not plot.parent.is_dir():
+        raise InputError(
+            f"--plot {quote(str(plot))}: there is no folder {quote(str(plot.parent))}"
+        )
+    kinds = (".png", ".svg", ".pdf")
+    if plot.suffix not in kinds:
+        raise unknown("kind of plot", plot.suffix, kinds)
 
 
 def _show(found: Plan, name: str) -> None:
@@ -162,11 +184,12 @@ def _forecasts(found: Plan) -> None:
     )
     for title in titles:
         table.add_column(title, justify="right")
+    costs = found.problem.has_costs
+    gave_up = "more" if costs else f">{number(found.cap)}"
     for one in found.forecasts:
         low, high = one.error_interval
-        cells = [
-            number(q) if math.isfinite(q) else f">{number(found.cap)}" for q in one.quantiles
-        ]
+        quantiles = one.cost_quantiles if costs else one.quantiles
+        cells = [number(q) if math.isfinite(q) else gave_up for q in quantiles]
         table.add_row(
             f"{one.delta:g}{'*' if one.delta == found.delta else ' '}",
             number(one.lower_bound),
@@ -175,11 +198,12 @@ def _forecasts(found: Plan) -> None:
             f"{low:.3f} to {high:.3f}",
             str(one.runs - one.stopped) if one.stopped < one.runs else "",
         )
+    unit = "cost" if costs else "samples"
     console = output()
     console.print(table)
     console.print(
         "at least: lower bound T* kl(delta, 1 - delta) of the mean, at the guess's centre; "
-        "5%, median, 95%: samples that so many of the simulated runs need; * the delta of the "
+        f"5%, median, 95%: {unit} that so many of the simulated runs need; * the delta of the "
         "file, for which the samples of each arm are below",
         style="dim",
     )

@@ -64,6 +64,12 @@ def simulate(
     max_samples: Annotated[
         int, typer.Option(help="Cap of a run; one that reaches it has not stopped.")
     ] = 10**6,
+    budget: Annotated[
+        Number, typer.Option(help="Results, or cost if arms have costs, at which a run ends.")
+    ] = None,
+    goal: Annotated[
+        Text, typer.Option(help="'2 optimal', 'settle NAME' or 'beat control'.")
+    ] = None,
     jobs: Annotated[int, typer.Option(help="Runs at a time; -1 for all cores.")] = 1,
     dask: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler to compute on.")
@@ -87,7 +93,9 @@ def simulate(
         "kappa": kappa,
     }
     name, params = read_instance(context, instance)
-    summary = _run(name, params, _given(rules), seed, runs, max_samples, jobs, dask)
+    summary = _run(
+        name, params, _given(rules), seed, runs, max_samples, budget, goal, jobs, dask
+    )
     if as_json:
         typer.echo(json.dumps(summary.to_dict(), indent=2))
     else:
@@ -101,6 +109,8 @@ def _run(
     seed: int | None,
     runs: int,
     max_samples: int,
+    budget: float | None,
+    goal: str | None,
     jobs: int,
     dask: str | None,
 ) -> Summary:
@@ -108,6 +118,8 @@ def _run(
     from psips.problem.instances import BUILDERS
     from psips.problem.loading import load
     from psips.problem.problem_file import read_problem_file
+    from psips.problem.question import read_budget
+    from psips.rules.chosen import BY_PROOFS
 
     if max_samples < 1:
         raise InputError(f"--max-samples must be at least 1, got {max_samples}")
@@ -117,18 +129,29 @@ def _run(
         given = {} if file.delta is None else {"delta": file.delta}
         rules = {**given, **file.rules, **rules}
         seed = file.seed if seed is None else seed
-    chosen = Rules(**rules)
+        budget = file.budget if budget is None else budget
+        goal = file.goal if goal is None else goal
+    read_budget(made.problem, budget)
+    chosen = Rules(**({} if goal is None else {"stopping": BY_PROOFS}) | rules)
     with progress_line("loading"):
         from psips.simulation import simulate_many
         from psips.simulation.cluster import on_dask
 
-        simulate_many(made, runs=1, max_results=2, rules=chosen, verdicts=True)
+        warm = simulate_many(
+            made,
+            runs=1,
+            max_results=2,
+            budget=budget,
+            goal=goal,
+            rules=chosen,
+            verdicts=True,
+        )
     errors = 0
     with on_dask(dask), progress_bar("simulating", runs) as line:
 
         def progress(run: Run) -> None:
             nonlocal errors
-            errors += run.stopped and not made.is_right(run.candidate_set)
+            errors += run.stopped and warm.is_wrong(run)
             line(f"simulating, {errors} errors")
 
         return simulate_many(
@@ -137,6 +160,8 @@ def _run(
             seed=0 if seed is None else seed,
             jobs=jobs,
             max_results=max_samples,
+            budget=budget,
+            goal=goal,
             progress=progress,
             verdicts=True,
             rules=chosen,
@@ -177,6 +202,12 @@ def _show(summary: Summary) -> None:
     )
     spread = f"median {number(figures['median_samples'])}, sd {number(figures['sd_samples'])}"
     table.add_row("mean samples", f"{number(figures['mean_samples'])} ({spread})")
+    if "mean_cost" in figures:
+        median = f"median {number(figures['median_cost'])}"
+        table.add_row("mean cost", f"{number(figures['mean_cost'])} ({median})")
+    if not summary.stopped and "budget" in settings:
+        right = sum(summary.instance.is_right(run.candidate_set) for run in summary.each)
+        table.add_row("candidate set right", f"{right} of {summary.runs}, nothing claimed")
     table.add_row("time a round", f"{figures['us_per_round']:.1f} us")
     table.add_row("proposals a round", f"{figures['proposals_per_round']:.2f}")
     table.add_row("time", f"{summary.seconds:.1f} s, seed {settings['seed']}")

@@ -67,7 +67,7 @@ def verdict_of(opened: Study) -> str:
 
     fit = fit_of(opened.problem, opened.state.session.engine.belief)
     caveat = "" if fit is None else fit.caveat
-    return f"stopped; Pareto set: {', '.join(opened.candidate_set)}{caveat}"
+    return f"stopped; {opened.state.session.claim}{caveat}"
 
 
 def recorded(receipt: Receipt) -> str:

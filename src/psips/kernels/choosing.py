@@ -136,8 +136,9 @@ def direct(run: Run) -> int:
     w, gains = floats(run.scene.model.K), floats(run.scene.model.K)
     if draw_alternative(run) > 0.0:
         projected_gains(run.scene, gains)
-    shares(run.scene.belief.N, gains, run.scene.model.explore, w)
-    return follow(run, w, share_of_exploring(run), run.options.tracking == TRACK)
+    model, gamma = run.scene.model, share_of_exploring(run)
+    shares(run.scene.belief.N, gains, model.costs, model.thrift, gamma, w)
+    return follow(run, w, 0.0, run.options.tracking == TRACK)
 
 
 @step

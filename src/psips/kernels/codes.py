@@ -8,3 +8,5 @@ NOBODY, POSTERIOR, PROJECTED, DIRECTED = range(4)
 TRACK, MIXTURE = range(2)
 # Where the threshold of a stopping rule comes from.
 HEURISTIC, PROVEN, SHARP, MEASURED = range(4)
+# What the stopping rule 'certified' is to prove: all answers, so many in, or one.
+WHOLE, COUNT, SETTLE = range(3)

@@ -12,6 +12,7 @@ import numpy as np
 
 from psips.kernels.belief import RESULTS
 from psips.kernels.choosing import first_hit
+from psips.kernels.codes import WHOLE
 from psips.kernels.cover import SPARE, STOPPER, begin_round, is_eager
 from psips.kernels.estimate import sure_enough
 from psips.kernels.front import MEMBERS
@@ -29,7 +30,7 @@ from psips.kernels.outcome import (
 from psips.kernels.ratio import EVERY, all_pieces, glr_threshold, passes
 from psips.kernels.renewing import elect_plainly, refresh
 from psips.kernels.rng import STOP, seed
-from psips.kernels.settling import all_settled
+from psips.kernels.settling import all_settled, reached
 from psips.kernels.state import REBUILD, Run
 from psips.kernels.thresholds import MEASURED, inflation_and_budget
 from psips.kernels.tree import build
@@ -127,11 +128,15 @@ def judge_glr(run: Run) -> int:
 
 @step
 def judge_certified(run: Run) -> int:
-    """Stop when no verdict is open."""
+    """Stop when no verdict is open, or the goal is reached."""
     no_draws(run)
-    scene, log_inverse = run.scene, run.options.calibration.log_inverse
-    nothing, hint = ints(scene.model.n), run.outcome[HINT:]
-    settled = all_settled(scene.model, scene.belief, scene.front, log_inverse, nothing, hint)
+    scene, log_inverse, goal = run.scene, run.options.calibration.log_inverse, run.options.goal
+    model, belief, front = scene.model, scene.belief, scene.front
+    if goal[0] == WHOLE:
+        nothing = ints(model.n)
+        settled = all_settled(model, belief, front, log_inverse, nothing, run.outcome[HINT:])
+    else:
+        settled = reached(model, belief, front, log_inverse, goal)
     run.outcome[STOPPED] = 1.0 if settled else 0.0
     return 0
 

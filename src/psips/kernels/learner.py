@@ -133,15 +133,19 @@ def projected_gains(scene: Scene, gains: Floats) -> bool:
 
 
 @bare
-def shares(N: Floats, gains: Floats, explore: Floats, w: Floats) -> None:
-    """Write each arm's share N_a g_a of the squared distance to the nearest point into ``w``.
+def shares(
+    N: Floats, gains: Floats, costs: Floats, thrift: Floats, gamma: float, w: Floats
+) -> None:
+    """Write each arm's share of the pulls into ``w``; a part gamma of it is forced.
 
-    An arm is pulled as much as it keeps the piece away: information-directed selection
-    (You, Qin, Wang, Yang 2023), with the posterior's draw as the choice of the piece.
-    ``explore`` where no arm has a share.
+    An arm's share of what is spent is N_a g_a, its share of the squared distance to the
+    nearest point: it is paid for as much as it keeps the piece away. That is
+    information-directed selection (You, Qin, Wang, Yang 2023), with the posterior's draw as the
+    choice of the piece. The share of the pulls is that over the cost of one.
     """
     total = 0.0
     for a in range(N.shape[0]):
-        total += N[a] * gains[a]
+        total += N[a] * gains[a] / costs[a]
     for a in range(N.shape[0]):
-        w[a] = N[a] * gains[a] / total if total > 0.0 else explore[a]
+        w[a] = N[a] * gains[a] / costs[a] / total if total > 0.0 else thrift[a]
+        w[a] = (1.0 - gamma) * w[a] + gamma * thrift[a]

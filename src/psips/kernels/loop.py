@@ -6,13 +6,16 @@ when it is first used.
 
 from __future__ import annotations
 
+import math
+
 from psips.kernels.belief import RESULTS, learn, ready
+from psips.kernels.budget import NO_ROOM, within_budget
 from psips.kernels.grids import as_grid, floats, words
 from psips.kernels.jit import call, kernel
 from psips.kernels.model import Stream
 from psips.kernels.noise import Source, pull
 from psips.kernels.outcome import STOPPED
-from psips.kernels.state import Run
+from psips.kernels.state import ROOM, Run
 
 TELL, ASK, RUN = range(3)
 PREDICT = -2  # in the place of an arm: a set is to be predicted
@@ -31,7 +34,8 @@ def drive(
 ) -> int:
     """TELL: judge the data as they stand. ASK: return the next arm. RUN: do both in turn.
 
-    A run pulls from ``source`` until the rule stops or ``results`` results are in.
+    A run pulls from ``source`` until the rule stops, ``results`` results are in, or nothing is
+    left that the budget has room for: NO_ROOM is returned then.
     """
     model, belief = run.scene.model, run.scene.belief
     x, stream, noise = floats(model.d), words(4), as_grid(noise_key)
@@ -43,7 +47,9 @@ def drive(
             ):
                 break
             arm = call(choose, run)
-            if mode == ASK:
+            if run.room[ROOM] < math.inf:
+                arm = within_budget(run, arm)
+            if mode == ASK or arm == NO_ROOM:
                 break
             pull(source, noise, arm, int(belief.pulls[arm]), stream, x)
             run.learner.pending[arm] -= 1.0

@@ -46,6 +46,8 @@ class Model(Record):
     low: Floats  # (h, d) box, or (0, 0)
     high: Floats  # (h, d) box, or (0, 0)
     explore: Floats  # (K,) w_exp: uniform, or the G-optimal design
+    costs: Floats  # (K,) of one pull of each arm
+    thrift: Floats  # (K,) w_exp for rules that mind costs: these shares of what is spent
     frame: Floats  # (K, r) arms in coordinates with orthogonal columns, of mean square 1
     first: Ints  # (r,) arms that span the others, to be pulled first; (0,) if not asked for
     unit: Floats  # (d,) standard deviation of one measurement, to compare objectives in

@@ -24,10 +24,10 @@ at most delta in all. The rule also stops when no verdict is open.
 
 With the sampling rule ``directed`` the pulls aim at claims while S_hat is the set predicted: at
 the least settled piece, at its claim with the largest likelihood ratio, and there at arms with
-probabilities proportional to what they add to the variance of its lead. While S_hat is another
-set the rule goes on as before the prediction: a false claim never settles, and pulls that wait
-for it would never tell enough of the other arms to predict again. In linear problems a result
-bears on all claims, and the rule goes on as before too.
+probabilities proportional to what they add to the variance of its lead, over what a pull
+costs. While S_hat is another set the rule goes on as before the prediction: a false claim never
+settles, and pulls that wait for it would never tell enough of the other arms to predict again.
+In linear problems a result bears on all claims, and the rule goes on as before too.
 """
 
 from __future__ import annotations
@@ -85,7 +85,14 @@ def agreed(scene: Scene) -> bool:
 
 
 @bare
-def aim(account: Account, pending: Floats, theta: Floats, out: Floats, stream: Stream) -> int:
+def aim(
+    account: Account,
+    costs: Floats,
+    pending: Floats,
+    theta: Floats,
+    out: Floats,
+    stream: Stream,
+) -> int:
     """Return an arm of the least settled piece, for its clearest claim."""
     waiting = False
     for a in range(pending.shape[0]):
@@ -104,7 +111,7 @@ def aim(account: Account, pending: Floats, theta: Floats, out: Floats, stream: S
         n = account.n[arm] + pending[arm]
         if n <= 0.0:
             return arm
-        out[0, a] = account.s[which, a] / n
+        out[0, a] = account.s[which, a] / n / costs[arm]
         total += out[0, a]
     u = uniform(stream) * total
     arm = account.arms[which, 0]
@@ -125,9 +132,9 @@ def choose_predicted(run: Run) -> int:
     if not scene.model.unstructured or not aiming(scene.front.inside, account):
         return direct(run)
     dismiss(scene.cover)
-    stream = scene.draw.stream
+    stream, costs = scene.draw.stream, scene.model.costs
     seed(stream, run.key, learner.tally[ASKED], PULL)
-    arm = aim(account, learner.pending, scene.belief.theta, account.work, stream)
+    arm = aim(account, costs, learner.pending, scene.belief.theta, account.work, stream)
     learner.pending[arm] += 1.0
     return arm
 

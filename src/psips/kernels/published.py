@@ -105,8 +105,10 @@ def choose_published(run: Run) -> int:
         posterior_gains(run.scene, scale, gains)
     elif hit:
         hit = projected_gains(run.scene, gains)
+    gamma = share_of_exploring(run)
     if run.options.learner == DIRECTED:
-        shares(run.scene.belief.N, gains, model.explore, w)
+        shares(run.scene.belief.N, gains, model.costs, model.thrift, gamma, w)
+        gamma = 0.0
     else:
         hedge(run, hit, gains, w)
-    return follow(run, w, share_of_exploring(run), run.options.tracking == TRACK)
+    return follow(run, w, gamma, run.options.tracking == TRACK)

@@ -41,6 +41,7 @@ import numpy as np
 
 from psips.kernels.belief import Belief
 from psips.kernels.certificates import directions, dominance, escape, log_volume
+from psips.kernels.codes import COUNT
 from psips.kernels.front import MEMBERS, Front
 from psips.kernels.grids import floats, ints
 from psips.kernels.jit import bare, part
@@ -201,3 +202,20 @@ def all_settled(
     hint[0] = weakest
     hint[1] = rival[weakest]
     return False
+
+
+@part
+def reached(model: Model, belief: Belief, front: Front, log_inverse: float, goal: Ints) -> bool:
+    """Whether enough answers are IN (COUNT), or one is not OPEN (SETTLE); or none is."""
+    verdict, rival, strength = ints(model.n), ints(model.n), floats(model.n)
+    Y = directions(model.d, model.Sigma)
+    judge_answers(model, belief, front, Y, log_inverse, verdict, rival, strength)
+    proven = unsettled = 0
+    for z in range(model.n):
+        if verdict[z] == IN:
+            proven += 1
+        elif verdict[z] == OPEN:
+            unsettled += 1
+    if goal[0] == COUNT:
+        return proven >= goal[1] or unsettled == 0
+    return verdict[goal[1]] != OPEN

@@ -19,6 +19,8 @@ from psips.kernels.thresholds import Calibration
 ASKED, FRESH = range(2)
 # Place in Learner.gap.
 MIXABILITY = 0
+# Places in Run.room.
+ROOM, BUDGET = range(2)
 # Places in Run.steps.
 REBUILD = 0
 
@@ -34,6 +36,7 @@ class Options(Record):
     alpha: float
     calibration: Calibration
     target: Floats  # (K,) weights of the oracle, (0,) otherwise
+    goal: Ints  # (2,) what 'certified' is to prove: its kind, and how many or which answer
 
 
 @record
@@ -73,4 +76,5 @@ class Run(Record):
     account: Account
     outcome: Floats  # see `psips.kernels.outcome`
     key: Stream  # of all draws
+    room: Floats  # (2,) what may be spent, pending asks included, now and in all; or inf
     steps: Ints  # (1,) addresses of steps that other steps take

@@ -159,13 +159,19 @@ def evidence(source: Session | Study, ax: Axes | None = None) -> Axes:
 
 
 def samples(plan: Plan, ax: Axes | None = None) -> Axes:
-    """Draw the simulated number of samples of a plan, for each delta, with the lower bound."""
+    """Draw the simulated number of samples of a plan, for each delta, with the lower bound.
+
+    Or what they cost, if the problem has costs.
+    """
     from matplotlib.ticker import LogLocator, NullFormatter
 
     ax = _axes((7.2, 4.2)) if ax is None else ax
     rows = sorted(plan.forecasts, key=lambda one: -one.delta)
+    costs = plan.problem.has_costs
     for place, one in enumerate(rows):
-        low, first, middle, third, high = (min(q, plan.cap) for q in one.quantiles)
+        quantiles = one.cost_quantiles if costs else one.quantiles
+        given_up = [q for q in quantiles if np.isfinite(q)][-1:] if costs else [plan.cap]
+        low, first, middle, third, high = (min(q, *given_up, np.inf) for q in quantiles)
         ax.plot([low, high], [place, place], color=BLUE, linewidth=1.2, zorder=1)
         ax.plot([first, third], [place, place], color=BLUE, linewidth=7, alpha=0.5, zorder=2)
         ax.plot(middle, place, "o", color=BLUE, zorder=3)
@@ -178,7 +184,8 @@ def samples(plan: Plan, ax: Axes | None = None) -> Axes:
     )
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, frameon=False)
     ax.set_yticks(range(len(rows)), [f"delta {one.delta:g}" for one in rows])
-    ax.set(xlabel="samples", xscale="log", ylim=(len(rows) - 0.5, -0.5))
+    unit = "cost" if costs else "samples"
+    ax.set(xlabel=unit, xscale="log", ylim=(len(rows) - 0.5, -0.5))
     ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     ax.xaxis.set_major_formatter("{x:,.0f}")
     ax.xaxis.set_minor_formatter(NullFormatter())

@@ -31,6 +31,7 @@ from psips.problem.coordinates import (
     scaled,
     spanning_arms,
 )
+from psips.problem.costs import per_cost, read_costs
 from psips.problem.design import g_optimal
 from psips.problem.features import read_design
 from psips.problem.parameters import Ball, Box, Limits, Prior, check_inside, limits, read_prior
@@ -71,6 +72,13 @@ class Problem:
         least squares, nothing depends on units, and the arms that are pulled first span the
         features. With a Ball it is then the variance of the noise over the squared radius
         (the mean over the objectives).
+    costs : mapping from arm to cost, or sequence in the order of the arms, optional
+        What one pull costs, in any unit; 1 where nothing is said. The sampling rule
+        ``directed``, the default, then spends where it tells most per cost; the others do not
+        look at costs. What is claimed at the stop does not depend on them.
+    control : str, optional
+        The answer that others are compared with: a placebo, what is in use today. For the
+        goal ``"beat control"`` of a session.
     name : str
         For titles and reports.
 
@@ -111,6 +119,8 @@ class Problem:
     parameter_set: Ball | Box | None
     prior: Prior | None  # one row of means and one number of pulls per arm
     regularization: float | None  # None: least squares
+    costs: Floats  # (K,) of one pull of each arm
+    control: str | None
 
     def __init__(
         self,
@@ -124,6 +134,8 @@ class Problem:
         parameter_set: Ball | Box | None = None,
         prior: Prior | None = None,
         regularization: float | None = None,
+        costs: object = None,
+        control: object = None,
         name: str = "",
     ) -> None:
         put = self.__dict__.__setitem__  # a frozen dataclass is filled here and only here
@@ -166,6 +178,8 @@ class Problem:
             raise InputError(f"a problem needs at least two {kind}s, got {few}")
         if self.n < 2:
             raise InputError("all answers have equal features: there is nothing to tell apart")
+        put("costs", frozen(read_costs(self.arms, costs)))
+        put("control", None if control is None else self.answers[self.answer_index(control)])
         put("parameter_set", parameter_set)
         self._theta_limits()  # complains about a set that does not fit
         put("prior", None if prior is None else read_prior(self.arms, self.objectives, prior))
@@ -197,6 +211,11 @@ class Problem:
     def h(self) -> int:
         """Number of rows of theta: features, the intercept among them; arms if unstructured."""
         return self.K if self.features is None else int(self.features.shape[1])
+
+    @property
+    def has_costs(self) -> bool:
+        """Whether any pull costs something else than 1."""
+        return bool(np.any(self.costs != 1.0))
 
     @cached_property
     def _arm_indices(self) -> dict[str, int]:
@@ -265,6 +284,8 @@ class Problem:
             low=low,
             high=high,
             explore=explore,
+            costs=self.costs.copy(),
+            thrift=per_cost(explore, self.costs),
             frame=frame,
             first=first,
             unit=np.sqrt(np.diag(Sigma)),
@@ -342,6 +363,8 @@ class Problem:
             "regularization": self.regularization,
             **({} if self.unstructured else {"intercept": self.intercept}),
             **({} if self.prior is None else {"prior": asdict(self.prior)}),
+            **({"costs": self.costs.tolist()} if self.has_costs else {}),
+            **({} if self.control is None else {"control": self.control}),
         }
 
     @classmethod
@@ -357,7 +380,8 @@ class Problem:
         """
         known = ["name", "objectives", "directions", "covariance", "arms", "feature_names"]
         known += ["features", "answers", "ball", "box", "regularization"]
-        check_keys("key of a problem", data, [*known, "intercept", "prior"])
+        others = ["intercept", "prior", "costs", "control"]
+        check_keys("key of a problem", data, [*known, *others])
         missing = [key for key in known if key not in data]
         if missing:
             raise InputError(f"the problem lacks the key {missing[0]!r}: was it cut short?")
@@ -376,6 +400,8 @@ class Problem:
                 parameter_set=Ball(ball) if ball is not None else Box(*box) if box else None,
                 prior=Prior(**data["prior"]) if data.get("prior") else None,
                 regularization=data["regularization"],
+                costs=data.get("costs"),
+                control=data.get("control"),
             )
 
     def __eq__(self, other: object) -> bool:

@@ -21,10 +21,12 @@ from psips.kernels.model import Floats
 from psips.problem.instances import NOISES, Instance, Results
 from psips.problem.parameters import Ball, Box, Prior
 from psips.problem.problem import Problem
+from psips.problem.question import read_budget, read_goal
 
 KEYS = (
     *("name", "objectives", "covariance", "arms", "answers", "parameter_set"),
     *("prior", "regularization", "intercept", "noise", "truth", "theta", "results", "guess"),
+    *("costs", "control", "budget", "goal"),
     *("delta", "seed", "rules", "study"),
 )
 OBJECTIVE_KEYS = ("name", "direction", "variance")
@@ -64,6 +66,10 @@ class ProblemFile:
         The raw results to draw measurements from, if the file has them.
     guess : Guess or None
     delta, seed : float or None, int or None
+    budget : float or None
+        What may be spent: results, or cost if the problem has costs.
+    goal : str or None
+        What is to be proven, if not the whole set.
     rules : dict
         The table ``[rules]``: choices by name, whose values are checked where they are used.
     study : dict
@@ -78,6 +84,8 @@ class ProblemFile:
     guess: Guess | None
     delta: float | None
     seed: int | None
+    budget: float | None
+    goal: str | None
     rules: dict[str, Any]
     study: dict[str, Any]
 
@@ -152,6 +160,8 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
         prior=_prior(path, data),
         regularization=data.get("regularization"),
         intercept=data.get("intercept"),
+        costs=_costs(path, data),
+        control=_optional(data, "control", str),
     )
     results = _results(path, data, problem)
     theta = _theta(path, data, problem)
@@ -173,6 +183,9 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
         raise InputError(f"seed must be at least 0, got {quote(seed)}")
     if seed is not None and seed.bit_length() > SEED_BITS:
         raise InputError(f"seed must be less than 2^{SEED_BITS}, got {quote(seed)}")
+    budget = read_budget(problem, _optional(data, "budget", float))
+    goal = _optional(data, "goal", str)
+    read_goal(problem, goal)  # complains
     rules = _optional(data, "rules", dict) or {}
     check_keys("key of [rules]", rules, RULE_KEYS)
     for key in RULE_NUMBERS:
@@ -180,7 +193,9 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
             read_positive(f"{key!r} of [rules]", rules[key])
     guess = _guess(path, data, problem)
     study = _optional(data, "study", dict) or {}
-    return ProblemFile(path, problem, theta, noise, results, guess, delta, seed, rules, study)
+    return ProblemFile(
+        path, problem, theta, noise, results, guess, delta, seed, budget, goal, rules, study
+    )
 
 
 def _objectives(data: Mapping[str, Any]) -> tuple[dict[str, str], Any]:
@@ -257,6 +272,20 @@ def _prior(path: Path, data: Mapping[str, Any]) -> Prior | None:
     return Prior(
         _by_row(path, table, "means") if isinstance(means, str) else means, table["pulls"]
     )
+
+
+def _costs(path: Path, data: Mapping[str, Any]) -> Any:
+    """Read what pulls cost: a table, a list, or a CSV file with a column of them."""
+    costs = data.get("costs")
+    if not isinstance(costs, str):
+        return costs
+    table = read_csv(path.parent / costs)
+    if len(table.columns) != 1:
+        raise InputError(
+            f"{shown(costs)} must have one column of costs beside the arms, got "
+            f"{len(table.columns)}"
+        )
+    return dict(zip(table.names, table.rows[:, 0].tolist(), strict=True))
 
 
 def _theta(path: Path, data: Mapping[str, Any], problem: Problem) -> Floats | None:

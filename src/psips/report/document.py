@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from html import escape
 from itertools import combinations
@@ -14,7 +14,9 @@ import numpy as np
 from psips import plots
 from psips.plots.planes import front_height, used_marks
 from psips.problem.parameters import Ball
+from psips.problem.question import cost_of
 from psips.report.appendix import changes, features, in_utc, log
+from psips.report.choice import chosen
 from psips.report.page import STYLE, figures, legend, table
 from psips.rules import CALIBRATION, SAMPLING, STOPPING
 from psips.rules.promises import (
@@ -39,7 +41,13 @@ PLANE = (4.6, 4.0)  # inches of a front: its letters can be read on a telephone
 COURSE = (4.6, 4.2)  # the same of what is drawn over time
 
 
-def report(study: Study, clock: Callable[[], datetime] = now) -> str:
+def report(
+    study: Study,
+    clock: Callable[[], datetime] = now,
+    *,
+    weights: Mapping[str, float] | None = None,
+    reference: Mapping[str, float] | None = None,
+) -> str:
     """Return the report as HTML that needs nothing else; only the time of writing varies.
 
     Parameters
@@ -47,6 +55,8 @@ def report(study: Study, clock: Callable[[], datetime] = now) -> str:
     study : Study
     clock : callable
         Gives the time of writing.
+    weights, reference : mapping by objective, optional
+        Adds the options in the order of this preference, see `psips.session.preference`.
     """
     found = study.replayed()
     state, known = study.state, study.status()
@@ -63,6 +73,7 @@ def report(study: Study, clock: Callable[[], datetime] = now) -> str:
         _assumptions(study.diagnosis()),
         _front(study, known),
         _verdicts(state, known),
+        chosen(state, weights, reference),
         _course(study),
         changes(state, events),
         log(found, state),
@@ -84,7 +95,13 @@ def _answer(state: State, known: Status) -> str:
         rejected = known.fit is not None and known.fit.rejected
         caveat = "" if known.fit is None else escape(known.fit.caveat)
         text = f"Stopped after {count} ({short_promise(state.rules)}). "
-        text += f"Pareto-optimal: {found}{caveat}."
+        if known.goal:
+            text += (
+                f"Goal, {escape(known.goal)}: <strong>{escape(known.claim)}</strong>{caveat}. "
+            )
+            text += f"Of the others nothing is claimed; candidates: {found}."
+        else:
+            text += f"Pareto-optimal: {found}{caveat}."
         return f'<p class="answer{" warning" if rejected else ""}">{text}{closed}</p>'
     state_now = "Closed" if state.closed else "Open"
     if not found:
@@ -100,6 +117,8 @@ def _answer(state: State, known: Status) -> str:
             f"{known.probability_of_change:.2g}; {share:.0%} of the way to the stop"
             f"{_remaining(known)}."
         )
+        if known.outlook is not None:
+            text += f"</p><p>{escape(str(known.outlook))}"
     return f'<p class="answer warning">{text}</p>'
 
 
@@ -174,6 +193,15 @@ def _design(state: State) -> str:
         xi = problem.model.xi
         facts.append(["regularisation", f"{xi:.6g}" if xi else "none: least squares"])
     facts.append([f"{problem.K} arms", ", ".join(problem.arms)])
+    if problem.has_costs:
+        each = zip(problem.arms, problem.costs, strict=True)
+        facts.append(["cost of a result", ", ".join(f"{a} {cost:.10g}" for a, cost in each)])
+    if problem.control is not None:
+        facts.append(["control", problem.control])
+    if state.goal is not None:
+        facts.append(["goal", state.goal])
+    if state.budget is not None:
+        facts.append(["budget", cost_of(problem, state.budget)])
     if problem.transductive:
         facts.append([f"{problem.n} answers", ", ".join(problem.answers)])
     facts.append(["seed", str(state.seed)])
@@ -189,6 +217,8 @@ def _measured(state: State, known: Status, at: str) -> str:
     held = sum(result.held and not result.withdrawn for result in ledger.results)
     corrected = sum(result.corrected > 0 for result in ledger.results)
     text = f"{len(ledger.results):,} results were told and {known.results:,} count. "
+    if known.budget_text and known.outlook is None:
+        text += f"{known.budget_text[0].upper()}{known.budget_text[1:]}. "
     text += f"Withdrawn: {withdrawn:,}; corrected: {corrected:,}; held: {held:,}. "
     if ledger.tickets:
         counts = ", ".join(
@@ -285,10 +315,10 @@ def _verdicts(state: State, known: Status) -> str:
             else f"{chance:.6g}"
         )
         finding = "optimal" if row["candidate"] else "not optimal"
-        if not known.stopped:
+        if not known.stopped or (known.goal and row["verdict"] == "open"):
             finding = "candidate" if row["candidate"] else ""
         proof = {"in": "optimal", "out": "not optimal", "open": "not yet"}[row["verdict"]]
-        if row["verdict"] == "open" and known.stopped and proven:
+        if row["verdict"] == "open" and known.stopped and proven and not known.goal:
             proof = f"{finding}, with the set"
         rows.append([name, finding, shown, proof, row["reason"]])
     finding = (

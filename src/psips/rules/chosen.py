@@ -8,14 +8,17 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from psips.errors import InputError, unknown
+from psips.kernels.codes import WHOLE
 from psips.rules.sampling import DRAWS, SAMPLING, TRACKING, SamplingRule
 from psips.rules.stopping import CALIBRATION, STOPPING, StoppingRule
 
 if TYPE_CHECKING:
     from psips.kernels.model import Floats
     from psips.problem import Problem
+    from psips.problem.question import Goal
     from psips.rules.program import Program
 
+BY_PROOFS = "certified"  # the stopping rule that can have another goal than the whole set
 OWN = "own"  # the stopping rule of the sampling rule; the calibration of the stopping rule
 NO_CALIBRATION = "heuristic"  # what a rule says that has none
 
@@ -182,8 +185,10 @@ class Rules:
         """Return the rules as plain data."""
         return asdict(self)
 
-    def program(self, problem: Problem, target: Floats | None = None) -> Program:
-        """Return the rules as a run follows them, checked against the problem."""
+    def program(
+        self, problem: Problem, target: Floats | None = None, goal: Goal | None = None
+    ) -> Program:
+        """Return the rules as a run follows them, checked against problem and goal."""
         import numpy as np  # here, so that names of rules are there without the kernels
 
         from psips.kernels.state import Options
@@ -191,6 +196,12 @@ class Rules:
 
         sampling, stopping, literal = self._sampling, self._stopping, self.draws == "literal"
         program.check_fit(sampling, stopping, problem)
+        if goal is not None and self.stopping != BY_PROOFS:
+            raise InputError(
+                f"the goal {goal.text!r} is reached by proofs of single answers, which the "
+                f"stopping rule {self.stopping!r} does not look for: choose "
+                f"stopping={BY_PROOFS!r}, or leave the goal out"
+            )
         if sampling.knows and target is None:
             raise InputError(
                 f"the sampling rule {self.sampling!r} needs the truth: use it in simulations "
@@ -206,6 +217,7 @@ class Rules:
                 stopping, self.calibration, self.delta, self.kappa, literal, problem
             ),
             np.zeros(0) if target is None else np.ascontiguousarray(target, float),
+            np.array([WHOLE, 0] if goal is None else [goal.kind, goal.number]),
         )
         steps = program.steps_of(sampling, stopping, literal)
         return program.Program(*steps, options, stopping, literal, sampling.rival)

@@ -53,7 +53,8 @@ def of_claims(run: Judged, settled: Settled) -> Evidence:
 
 def of_verdicts(run: Judged, settled: Settled) -> Evidence:
     """Count the answers that are proven in or out."""
-    return _counted(settled(), run.model.n)
+    found = _counted(settled(), run.model.n)
+    return {**found, "fraction": 1.0} if run.stopped else found  # a goal may need fewer
 
 
 def of_intervals(run: Judged, settled: Settled) -> Evidence:  # noqa: ARG001

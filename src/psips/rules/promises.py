@@ -38,8 +38,8 @@ def promise(rules: Rules, problem: Problem) -> str:
     delta = f"{rules.delta:g}"
     return {
         NONE: (
-            f"None: the rule {rules.stopping!r} does not stop, so nothing is claimed of the "
-            "set."
+            f"None: the rule {rules.stopping!r} {STOPPING[rules.stopping].experience}, so "
+            "nothing is claimed of the set."
         ),
         BAYESIAN: (
             "Bayesian: at the stop, the posterior probability of another set is at most "

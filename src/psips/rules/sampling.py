@@ -46,6 +46,8 @@ class SamplingRule:
         The kernel that chooses while a set that was predicted is proven; "" if it is ``step``.
     rival : bool
         Whether it has rounds and a state of its own.
+    budgeted : bool
+        Whether it divides a budget, and cannot do without one.
     knows : bool
         Whether it knows the truth, so that it serves in simulations only.
     misfit : callable
@@ -60,6 +62,7 @@ class SamplingRule:
     learner: int = NOBODY
     proving: str = ""
     rival: bool = False
+    budgeted: bool = False
     knows: bool = False
     misfit: Callable[[Problem], str] = fits_all
 
@@ -74,6 +77,20 @@ def arms_one_by_one(name: str) -> Callable[[Problem], str]:
             f"the rule {name!r} compares arms measured one by one and has no use for "
             f"features: choose 'track-and-stop' or 'projected' in a linear problem"
         )
+
+    return misfit
+
+
+def _equal_costs(name: str) -> Callable[[Problem], str]:
+    """Return a check that refuses features and costs, which equal pulls do not see."""
+
+    def misfit(problem: Problem) -> str:
+        if problem.has_costs:
+            return (
+                f"the rule {name!r} divides a budget of results and has no use for costs: "
+                f"choose 'directed', which spends where it tells most per cost"
+            )
+        return arms_one_by_one(name)(problem)
 
     return misfit
 
@@ -127,6 +144,22 @@ SAMPLING = {
         own="elimination",
         rival=True,
         misfit=arms_one_by_one("elimination"),
+    ),
+    "ege-sr": SamplingRule(
+        "EGE-SR (Kone et al. 2024): divides a budget, successive rejects",
+        "fixed_budget:choose_rejects",
+        own="ege-sr",
+        rival=True,
+        budgeted=True,
+        misfit=_equal_costs("ege-sr"),
+    ),
+    "ege-sh": SamplingRule(
+        "EGE-SH (Kone et al. 2024): divides a budget, sequential halving",
+        "fixed_budget:choose_halving",
+        own="ege-sh",
+        rival=True,
+        budgeted=True,
+        misfit=_equal_costs("ege-sh"),
     ),
     "track-and-stop": SamplingRule(
         "Crepon et al. 2024: weights climb the gradient of the likelihood ratio",

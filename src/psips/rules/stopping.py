@@ -103,7 +103,7 @@ class StoppingRule:
         Of a problem, a calibration and whether draws are literal: what to say where there is
         no proof, "" if there is one.
     experience : str
-        What is known of it where nothing is promised.
+        What is known of it where nothing is promised, or why nothing is.
     draws : bool
         Whether it counts draws that agree.
     literal : str
@@ -302,6 +302,24 @@ STOPPING = {
         partner="elimination",
         misfit=arms_one_by_one("elimination"),
     ),
+    **{
+        name: StoppingRule(
+            "ends with its budget, at what it has accepted by then",
+            step,
+            promise=NONE,
+            caption=_POSTERIOR + "The rule does not look at it: it ends with its budget.",
+            evidence=of_intervals,
+            curve=PROBABILITY,
+            unproven="ends with its budget, whatever delta is",
+            experience="ends with its budget, whatever delta is",
+            partner=name,
+            misfit=arms_one_by_one(name),
+        )
+        for name, step in (
+            ("ege-sr", "fixed_budget:judge_rejects"),
+            ("ege-sh", "fixed_budget:judge_halving"),
+        )
+    },
     "never": StoppingRule(
         "goes on until it is told to end",
         "judging:judge_never",
@@ -310,6 +328,7 @@ STOPPING = {
         evidence=of_nothing,
         curve=PROBABILITY,
         unproven="never stops and claims nothing",
+        experience="does not stop",
         literal="published:judge_unpublished",
         prior=True,
     ),

@@ -22,6 +22,7 @@ from psips.kernels.accounts import (
     open_account,
 )
 from psips.kernels.belief import RESULTS, SPANNED, Belief, empty_belief, learn, refit
+from psips.kernels.budget import NO_ROOM
 from psips.kernels.cover import RECORDS, Cover
 from psips.kernels.front import MEMBERS, Front
 from psips.kernels.functionals import weigh_account
@@ -63,6 +64,7 @@ class Engine:
     """One run: what is known, the candidate set, the learner, and the key of its draws.
 
     ``prior``, pulls (K,) and means (K, d), counts as results that were there from the start.
+    ``room`` (2,) is what may be spent, pending asks included: now, and the whole budget.
     """
 
     def __init__(
@@ -71,11 +73,13 @@ class Engine:
         program: Program,
         key: Stream,
         prior: tuple[Floats, Floats] | None = None,
+        budget: float = np.inf,
     ) -> None:
         self.model = model
         self.program = program
         self.key = key
         self.prior = prior
+        self.room: Floats = np.full(2, budget)
         capacity = 0 if program.published else capacity_for(model)
         self.belief: Belief = empty_belief(model)
         self._scene: Scene = empty_scene(model, self.belief, capacity)
@@ -107,6 +111,7 @@ class Engine:
             self.account,
             self._outcome,
             self.key,
+            self.room,
             self._shared,
         )
 
@@ -171,7 +176,8 @@ class Engine:
         then by the exploration weights. Here nobody waits for a compiler.
         """
         belief, learner = self.belief, self.learner
-        if self.ready:
+        spare = self.room[0] - self.model.costs @ (belief.pulls + learner.pending)
+        if self.ready or spare < self.model.costs.max():
             return -1
         first = np.arange(self.model.K) if self.model.unstructured else self.model.first
         unseen = first[belief.pulls[first] + learner.pending[first] == 0.0]
@@ -186,15 +192,18 @@ class Engine:
         learner.pending[arm] += 1.0
         return arm
 
-    def run(self, source: Source, noise_key: Stream, results: int) -> None:
-        """Pull from ``source`` until the rule stops or ``results`` results are in."""
+    def run(self, source: Source, noise_key: Stream, results: int) -> bool:
+        """Pull from ``source`` until the rule stops or ``results`` results are in.
+
+        Return whether the budget had room for it.
+        """
         size = FIRST_SLICE  # one slice after the other, so that Ctrl-C is seen between them
         while True:
             begin = perf_counter()
             told = self.results
-            self._drive(RUN, source, noise_key, min(results, told + size))
-            if self.stopped or self.results >= results:
-                break
+            last = self._drive(RUN, source, noise_key, min(results, told + size))
+            if last == NO_ROOM or self.stopped or self.results >= results:
+                return last != NO_ROOM
             size = 2 * size if perf_counter() - begin < PAUSE else max(1, size // 2)
 
     def _drive(self, mode: int, source: Source, noise_key: Stream, results: int) -> int:

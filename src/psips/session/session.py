@@ -2,31 +2,49 @@
 
 from __future__ import annotations
 
-import sys
+import math
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from psips.compiling import watch
-from psips.errors import InputError, check_keys, quote
+from psips.errors import InputError, quote
 from psips.input.seeds import Seed, draw_key
 from psips.kernels.model import Floats
 from psips.notebook import card, names, table
 from psips.problem import Problem
 from psips.problem.instances import Results
 from psips.problem.measurements import is_frame, read_results, read_values
+from psips.problem.question import (
+    check_room,
+    goal_reached,
+    has_room,
+    read_budget,
+    read_goal,
+)
 from psips.rules import Rules
 from psips.rules.promises import short_promise
+from psips.session.choices import (
+    check_budgeted,
+    check_count,
+    read_rules,
+    read_target,
+    with_goal,
+)
 from psips.session.engine import FORMAT, Engine
+from psips.session.outlook import outlook_of
 from psips.session.status import Status, status_of
+from psips.session.verdicts import verdicts_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 watch()  # kernels are compiled when they are first called
 
+NO_EXPLORING = 0.999  # alpha: the share of forced exploration falls with the asks at once
+MOST_ASKS = 1000  # made to tell what a further amount would buy; of more, their shares are
 _ABSENT = object()
 
 
@@ -46,6 +64,13 @@ class Session:
         The session's key is its next two words of 64 bits; nothing else is drawn from it.
     target : (K,) weights, optional
         What the sampling rule ``oracle`` pulls by; for simulations.
+    budget : number, optional
+        What may be spent in all: results, or cost if the problem has costs. Asks beyond it
+        are refused; results are always taken. At its end nothing is claimed that the
+        stopping rule did not earn; `status` says what is proven, and what is open.
+    goal : str, optional
+        What is to be proven instead of the whole set: ``"2 optimal"``, ``"settle A"`` or
+        ``"beat control"``. It needs the stopping rule ``certified``, which is then the default.
     **choices
         Fields of `Rules`.
 
@@ -71,15 +96,27 @@ class Session:
         rules: Rules | None = None,
         rng: Seed = None,
         target: Any = None,
+        budget: float | None = None,
+        goal: str | None = None,
         **choices: Any,
     ) -> None:
         if not isinstance(problem, Problem):
             raise InputError(f"a session needs a Problem, got {quote(problem)}")
         self.problem = problem
-        self.rules = read_rules(rules, choices)
-        weights = None if target is None else _read_target(problem, target)
-        program = self.rules.program(problem, weights)
-        self.engine = Engine(problem.model, program, draw_key(rng), problem.prior_arrays)
+        self.goal = read_goal(problem, goal)
+        self.rules = read_rules(rules, choices if rules else with_goal(choices, goal))
+        weights = None if target is None else read_target(problem, target)
+        program = self.rules.program(problem, weights, self.goal)
+        self.budget = read_budget(problem, budget)
+        self.lost = 0.0  # cost of results that do not count; set by studies
+        check_budgeted(self.rules, self.budget)
+        self.engine = Engine(
+            problem.model,
+            program,
+            draw_key(rng),
+            problem.prior_arrays,
+            math.inf if self.budget is None else self.budget,
+        )
         self._told: list[tuple[int, Floats]] = []
 
     @overload
@@ -92,17 +129,32 @@ class Session:
         """Return the arm to measure next, or the next ``n``.
 
         Arms that were asked for and not yet told count as pulled in the choice of the next.
-        Asking is allowed after the stop.
+        Asking is allowed after the stop, but not beyond the budget.
 
         Parameters
         ----------
         n : int, optional
             How many; a list is returned if it is given.
         """
-        if n is None:
-            return self.problem.arms[self.engine.choose()]
-        _check_count("the number of arms to ask for", n)
-        return [self.problem.arms[self.engine.choose()] for _ in range(n)]
+        if n is not None:
+            check_count("the number of arms to ask for", n)
+        check_room(self.problem, self.budget, self.spent, self.left, n or 1)
+        arms = [self.choose(others) for others in range((n or 1) - 1, -1, -1)]
+        return arms[0] if n is None else arms
+
+    def choose(self, others: int = 0) -> str:
+        """Return the arm to measure next, leaving room in the budget for ``others`` after it.
+
+        It need not fit if nothing does: `ask` sees to that.
+        """
+        engine, costs = self.engine, self.problem.costs
+        if self.budget is not None:
+            engine.room[0] = self.budget - self.lost - others * costs.min()
+        arm = engine.choose()
+        if arm < 0:
+            arm = int(costs.argmin())
+            engine.learner.pending[arm] += 1.0
+        return self.problem.arms[arm]
 
     def tell(self, arm: Any, values: Any = _ABSENT) -> None:
         """Take in one result, or a table of many, and judge the evidence anew.
@@ -155,7 +207,7 @@ class Session:
         {'A': 0, 'B': 0}
         """
         index = self.problem.arm_index(arm)
-        _check_count("the number of asks to take back", n)
+        check_count("the number of asks to take back", n)
         open_asks = int(self.engine.learner.pending[index])
         if n > open_asks:
             raise InputError(
@@ -186,13 +238,56 @@ class Session:
 
     @property
     def pareto_set(self) -> tuple[str, ...] | None:
-        """The answer, once the session has stopped; None before."""
-        return self.candidate_set if self.stopped else None
+        """The answer, once the session has stopped; None before.
+
+        None too at a goal that leaves some answers open: see `proven`.
+        """
+        if not self.stopped or (self.goal is not None and self.proven["open"]):
+            return None
+        return self.candidate_set
+
+    @property
+    def proven(self) -> dict[str, tuple[str, ...]]:
+        """Answers proven ``in`` the Pareto set, proven ``out`` of it, and ``open``."""
+        found = verdicts_of(self.problem, self.engine)
+        return {
+            kind: tuple(one.answer for one in found if one.verdict == kind)
+            for kind in ("in", "out", "open")
+        }
+
+    @property
+    def claim(self) -> str:
+        """What the stop has shown, in words; empty before."""
+        if not self.stopped:
+            return ""
+        if self.goal is None:
+            return f"Pareto set: {', '.join(self.candidate_set)}"
+        found = verdicts_of(self.problem, self.engine)
+        known = {one.answer: (one.verdict, one.rival) for one in found}
+        return goal_reached(self.problem, self.goal, known)
 
     @property
     def results(self) -> int:
         """Number of results told."""
         return self.engine.results
+
+    @property
+    def spent(self) -> float:
+        """What the results cost: their number, if the problem has no costs."""
+        return float(self.problem.costs @ self.engine.belief.pulls) + self.lost
+
+    @property
+    def left(self) -> float:
+        """What remains of the budget, less what pending asks cost; infinite without one."""
+        pending = float(self.problem.costs @ self.engine.learner.pending)
+        return math.inf if self.budget is None else self.budget - self.spent - pending
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether what was told has used up the budget: there is room for no further arm."""
+        if self.budget is None:
+            return False
+        return not has_room(self.problem, self.budget, self.budget - self.spent, 1)
 
     @property
     def pulls(self) -> dict[str, int]:
@@ -222,9 +317,55 @@ class Session:
 
     def status(self) -> Status:
         """Return what is known now: estimates, candidate set and distance to stopping."""
-        return status_of(
+        known = status_of(
             self.problem, self.engine, self.candidate_set, short_promise(self.rules)
         )
+        known = replace(known, spent=self.spent, budget=self.budget)
+        if self.goal is not None:
+            known = replace(known, goal=self.goal.text, claim=self.claim)
+        if self.budget is None or not self.exhausted:
+            return known
+        probability = 1.0 - known.probability_of_change
+        found = verdicts_of(self.problem, self.engine)
+        outlook = outlook_of(self.problem, self.budget, found, probability, self._would_spend)
+        return replace(known, outlook=outlook)
+
+    def _would_spend(self, amount: float) -> dict[str, int]:
+        """Ask a twin what it would measure for a further amount.
+
+        The twin hardly explores, and does not make up for what was asked before.
+        """
+        kept = self.snapshot()
+        rules = {**kept["rules"], "alpha": NO_EXPLORING}
+        twin = Session.restore({**kept, "rules": rules, "budget": None})
+        twin.engine.learner.pending[:] = 0.0
+        twin.engine.learner.played[:] = twin.engine.belief.N
+        costs, left = self.problem.costs, amount * (1 + 1e-9)
+        counts = np.zeros(self.problem.K)
+        for _ in range(MOST_ASKS):
+            arm = self.problem.arm_index(twin.choose())
+            if costs[arm] > left:
+                break
+            counts[arm] += 1
+            left -= costs[arm]
+        if counts.sum() == MOST_ASKS:  # the rest goes the same way
+            counts = np.floor(counts * amount / (costs @ counts))
+        return {self.problem.arms[a]: int(counts[a]) for a in np.flatnonzero(counts)}
+
+    def rank(
+        self,
+        *,
+        weights: Mapping[str, float] | None = None,
+        reference: Mapping[str, float] | None = None,
+    ) -> pd.DataFrame:
+        """Order the options known to be Pareto-optimal by weights or a reference point.
+
+        No new claim: see `psips.session.preference.rank`.
+        """
+        from psips.session.preference import rank
+
+        options = self.pareto_set or self.proven["in"]
+        return rank(self.problem, self.engine, options, weights, reference)
 
     def snapshot(self) -> dict[str, Any]:
         """Return the whole session, random state included, as data that JSON can hold.
@@ -244,6 +385,8 @@ class Session:
             "problem": self.problem.to_dict(),
             "rules": self.rules.to_dict(),
             "target": target or None,
+            **({} if self.budget is None else {"budget": self.budget}),
+            **({} if self.goal is None else {"goal": self.goal.text}),
             "engine": self.engine.snapshot(),
         }
 
@@ -261,7 +404,13 @@ class Session:
         if missing:
             raise InputError(f"the snapshot lacks the key {missing[0]!r}: was it cut short?")
         problem = Problem.from_dict(data["problem"])
-        session = cls(problem, rules=read_rules(None, data["rules"]), target=data["target"])
+        session = cls(
+            problem,
+            rules=read_rules(None, data["rules"]),
+            target=data["target"],
+            budget=data.get("budget"),
+            goal=data.get("goal"),
+        )
         try:
             session.engine.restore(data["engine"])
         except (KeyError, TypeError, ValueError) as error:
@@ -275,7 +424,7 @@ class Session:
             {
                 "state": "stopped" if self.stopped else "open",
                 "results": f"{self.results:,}",
-                "Pareto set" if self.stopped else "candidates": names(self.candidate_set),
+                "Pareto set" if self.pareto_set else "candidates": names(self.candidate_set),
                 "at the stop": short_promise(self.rules),
             },
             table(
@@ -287,50 +436,3 @@ class Session:
     def __repr__(self) -> str:
         state = "stopped" if self.stopped else "open"
         return f"Session({self.problem!r}, {self.results} results, {state})"
-
-
-def read_rules(rules: Rules | None, choices: Mapping[str, Any]) -> Rules:
-    """Return the rules given whole, or by keyword.
-
-    Examples
-    --------
-    >>> read_rules(None, {"smapling": "posterior"})
-    Traceback (most recent call last):
-    psips.errors.InputError: unknown rule 'smapling': did you mean 'sampling'? known: ...
-    """
-    if rules is None:
-        check_keys("rule", choices, [field.name for field in fields(Rules)])
-        for name in ("delta", "alpha", "kappa", "eta"):
-            value = choices.get(name)
-            if isinstance(value, bool) or (isinstance(value, int) and value > sys.maxsize):
-                raise InputError(f"{name} must be a number, got {quote(value)}")
-        return Rules(**choices)
-    if not isinstance(rules, Rules):
-        raise InputError(f"rules must be a Rules object, got {quote(rules)}")
-    if choices:
-        raise InputError(f"give either rules or {next(iter(choices))!r}, not both")
-    return rules
-
-
-def _check_count(what: str, n: Any) -> None:
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise InputError(f"{what} must be a whole number of at least 1, got {quote(n)}")
-
-
-def _read_target(problem: Problem, given: Any) -> Floats:
-    """Read the oracle's weights: a distribution over the arms."""
-    if isinstance(given, Mapping):
-        check_keys("arm", (str(arm) for arm in given), problem.arms)
-        named = {str(arm): weight for arm, weight in given.items()}
-        given = [named.get(arm, 0.0) for arm in problem.arms]
-    try:
-        weights = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"the target must be one weight per arm, got {quote(given)}") from None
-    if weights.shape != (problem.K,):
-        raise InputError(
-            f"the target must have one weight per arm, {problem.K} in all, got {weights.shape}"
-        )
-    if not (np.all(weights >= 0) and abs(weights.sum() - 1) < 1e-6):
-        raise InputError("the target must be weights of at least 0 that sum to 1")
-    return weights

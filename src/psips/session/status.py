@@ -18,6 +18,8 @@ from psips.session.verdicts import verdicts_of
 if TYPE_CHECKING:
     import pandas as pd
 
+    from psips.session.outlook import Outlook
+
 
 @dataclass(frozen=True, eq=False)
 class Status:
@@ -64,6 +66,16 @@ class Status:
         With features: whether the linear model fits, see `psips.diagnostics.lack_of_fit`.
     closed : bool
         Whether nothing more can be recorded; of studies.
+    spent : float
+        What the results cost: their number, if the problem has no costs.
+    budget : float or None
+        What may be spent.
+    goal : str
+        What is to be proven, if not the whole set.
+    claim : str
+        At the stop, what was proven of the goal.
+    outlook : Outlook or None
+        Once the budget is spent: what is proven, what is open, what more would buy.
     """
 
     results: int
@@ -76,6 +88,16 @@ class Status:
     promise: str = ""
     fit: Fit | None = None
     closed: bool = False
+    spent: float = 0.0
+    budget: float | None = None
+    goal: str = ""
+    claim: str = ""
+    outlook: Outlook | None = None
+
+    @property
+    def cost_known(self) -> bool:
+        """Whether what was spent is another number than that of the results."""
+        return self.spent != self.results
 
     def __str__(self) -> str:
         from psips.session.status_text import in_words
@@ -92,7 +114,19 @@ class Status:
             promise=self.promise,
             caveat="" if self.fit is None else self.fit.caveat,
             fit="" if self.fit is None else str(self.fit),
+            budget=self.budget_text,
+            goal=self.goal,
+            claim=self.claim,
         )
+
+    @property
+    def budget_text(self) -> str:
+        """What was spent, in words; empty if there is nothing to say."""
+        if self.outlook is not None and not self.stopped:
+            return str(self.outlook)
+        of = "" if self.budget is None else f" of a budget of {self.budget:,.10g}"
+        unit = " in cost" if self.cost_known else ""
+        return f"spent: {self.spent:,.10g}{of}{unit}" if of or unit else ""
 
     def _repr_html_(self) -> str:
         objectives = [
@@ -117,7 +151,10 @@ class Status:
                 "state": "stopped" if self.stopped else "closed" if self.closed else "open",
                 "results": f"{self.results:,}",
                 "of the way to the stop": f"{self.evidence['fraction'] or 0.0:.0%}",
-                "Pareto set" if self.stopped else "candidates": names(self.candidate_set),
+                "Pareto set" if self.stopped and not self.goal else "candidates": names(
+                    self.candidate_set
+                ),
+                **({f"goal: {self.goal}": self.claim or "not reached"} if self.goal else {}),
                 "at the stop": self.promise,
             },
             table(head, rows),

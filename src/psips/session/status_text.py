@@ -28,6 +28,9 @@ def in_words(
     promise: str = "",
     caveat: str = "",
     fit: str = "",
+    budget: str = "",
+    goal: str = "",
+    claim: str = "",
 ) -> str:
     """Return what is known as lines of at most 80 characters; see `Status`."""
     count = f"{results:,} result{'' if results == 1 else 's'}"
@@ -39,13 +42,17 @@ def in_words(
         head = f"{state} after {count}, {fraction:.0%} of the way to the stop"
         if remaining is not None:
             head += f"\nabout {remaining:,.0f} more results to go, with an even chance"
-    title = "Pareto set" if stopped else "candidate set"
+    title = "Pareto set" if stopped and not goal else "candidate set"
     names = ", ".join(candidate_set) or "none yet"
     if stopped:
         names += caveat
     found = wrap(f"{title}: {names}", WIDTH, subsequent_indent="  ")
     if fit:
         found += wrap(fit, WIDTH, subsequent_indent="  ")
+    if goal:
+        found = wrap(f"goal, {goal}: {claim or 'not reached'}", WIDTH) + found
+    if budget:
+        found += ["", *wrap(budget, WIDTH)]
     proofs = "Proven of single answers, whatever rule stops (about n more: an even chance):"
     return "\n".join([head, *found, "", *_arms(arms), "", proofs, "", *_answers(answers)])
 

@@ -1,18 +1,11 @@
-"""Before anything is measured: how many samples a guess of the means would take.
-
-The cost of a near-tie is defined by the characteristic time (`psips.theory.geometry`): T* of
-telling only these two answers apart, everything else being known, as a share of T*. Shares do
-not add up to 1, for a sample may serve several comparisons; an answer that several others
-dominate need not be told from each of them, and the one that dominates it most counts.
-"""
+"""Before anything is measured: how many samples a guess of the means would take."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
-from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,28 +17,15 @@ from psips.problem.problem_file import Guess, ProblemFile
 from psips.rules import SAMPLING, Rules
 from psips.simulation.cluster import spread
 from psips.simulation.environments import environment_of
+from psips.simulation.near_ties import NearTie, finite_t_star, near_ties
 from psips.simulation.runs import Run, simulate
-from psips.simulation.summary import MOST_RUNS, clopper_pearson
+from psips.simulation.summary import MOST_RUNS, clopper_pearson, verdicts_right
 from psips.theory.geometry import Complexity, complexity
 from psips.version import __version__
 
 DELTAS = (0.2, 0.1, 0.05, 0.01)
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the runs, by which quantiles are named
-TIES = 6  # near-ties looked at
 TRUTHS = 20  # truths drawn from the ranges whose T* is computed
-
-
-class NearTie(NamedTuple):
-    """Two answers that are hard to tell apart.
-
-    ``share`` is the cost as the module defines it. ``saves`` is the share by which T* falls
-    if ``without`` were left out: the one of the two whose absence helps more.
-    """
-
-    answers: tuple[str, str]
-    share: float
-    without: str
-    saves: float
 
 
 @dataclass(frozen=True)
@@ -56,7 +36,7 @@ class Forecast:
     ----------
     delta : float
     lower_bound : float
-        T* kl(delta, 1 - delta) of the centre of the guess.
+        T* kl(delta, 1 - delta) of the centre of the guess; of the cost, if there are costs.
     runs, stopped, errors : int
         Those that stopped before the cap, and those of them whose set was wrong.
     error_interval : (float, float)
@@ -66,6 +46,8 @@ class Forecast:
     quantiles : tuple of float
         Samples that 5, 25, 50, 75 and 95% of the runs need; infinite where that is more
         than the cap.
+    mean_cost, cost_quantiles : float, tuple of float
+        The same of what the runs cost; equal to the samples if the problem has no costs.
     """
 
     delta: float
@@ -76,15 +58,21 @@ class Forecast:
     error_interval: tuple[float, float]
     mean: float
     quantiles: tuple[float, ...]
+    mean_cost: float
+    cost_quantiles: tuple[float, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the forecast as plain data; quantiles beyond the cap are None."""
         plain = asdict(self)
         plain["error_interval"] = list(self.error_interval)
-        plain["quantiles"] = {
-            f"{share:g}": value if np.isfinite(value) else None
-            for share, value in zip(SHARES, self.quantiles, strict=True)
-        }
+        for key, quantiles in (
+            ("quantiles", self.quantiles),
+            ("cost_quantiles", self.cost_quantiles),
+        ):
+            plain[key] = {
+                f"{share:g}": value if np.isfinite(value) else None
+                for share, value in zip(SHARES, quantiles, strict=True)
+            }
         return plain
 
 
@@ -228,15 +216,7 @@ def plan(
     progress : callable, optional
         Called after each run.
     """
-    for what, value, least in (("runs", runs, 1), ("seed", seed, 0), ("the cap", cap, 1)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise InputError(
-                f"{what} must be a whole number of at least {least}, got {quote(value)}"
-            )
-    if runs > MOST_RUNS:
-        raise InputError(f"runs must be at most {MOST_RUNS:,}, got {quote(runs)}")
-    if jobs != -1 and jobs < 1:
-        raise InputError(f"jobs must be at least 1, or -1 for all cores, got {quote(jobs)}")
+    check_amounts(runs, seed, cap, jobs)
     chosen = rules_of(file) if rules is None else rules
     expected = Expectation(file)
     centre = expected.centre
@@ -249,7 +229,7 @@ def plan(
     forecasts: list[Forecast] = []
     mean_pulls: dict[str, float] = {}
     for delta in sorted({chosen.delta, *deltas}, reverse=True):
-        each = _simulate(
+        each = simulate_guess(
             expected, replace(chosen, delta=delta), runs, seed, jobs, cap, progress
         )
         forecasts.append(_forecast(delta, found, each))
@@ -277,84 +257,33 @@ def plan(
     )
 
 
+def check_amounts(runs: int, seed: int, cap: int, jobs: int) -> None:
+    """Refuse numbers of runs and the like that make no sense."""
+    for what, value, least in (("runs", runs, 1), ("seed", seed, 0), ("the cap", cap, 1)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise InputError(
+                f"{what} must be a whole number of at least {least}, got {quote(value)}"
+            )
+    if runs > MOST_RUNS:
+        raise InputError(f"runs must be at most {MOST_RUNS:,}, got {quote(runs)}")
+    if jobs != -1 and jobs < 1:
+        raise InputError(f"jobs must be at least 1, or -1 for all cores, got {quote(jobs)}")
+
+
 def rules_of(file: ProblemFile) -> Rules:
     """Return the rules that a problem file asks for."""
     given = {} if file.delta is None else {"delta": file.delta}
     return Rules(**{**given, **file.rules})
 
 
-def near_ties(truth: Instance, t_star: float, most: int = TIES) -> tuple[NearTie, ...]:
-    """Name the pairs of answers whose separation costs most, see the module.
-
-    Examples
-    --------
-    >>> problem = Problem(objectives=["yield"], covariance=[1.0], arms=["A", "B", "C"])
-    >>> truth = Instance("", problem, np.array([[3.0], [2.8], [0.0]]))
-    >>> tie, _ = near_ties(truth, complexity(problem, truth.theta).t_star)
-    >>> tie.answers, round(tie.share, 2), tie.without, round(tie.saves, 2)
-    (('B', 'A'), 1.0, 'B', 1.0)
-    """
-    names = truth.problem.answers
-    everyone = set(range(truth.problem.n))
-    ties = []
-    for pair in _closest_pairs(truth, most):
-        share = min(1.0, _t_star(truth, set(pair)) / t_star)
-        rest, left_out = min((_t_star(truth, everyone - {one}), one) for one in pair)
-        saves = max(0.0, 1.0 - rest / t_star)
-        i, j = pair
-        ties.append(NearTie((names[i], names[j]), share, names[left_out], saves))
-    return tuple(sorted(ties, key=lambda tie: -tie.share))
-
-
-def _closest_pairs(truth: Instance, most: int) -> list[tuple[int, int]]:
-    """Pairs within the Pareto set, and others with the optimal answer furthest above them.
-
-    The nearest first: by the distance, in standard deviations, that swaps the two.
-    """
-    problem = truth.problem
-    mu = problem.inward(truth.means) / np.sqrt(np.diag(problem.covariance))
-    inside = [problem.answer_index(name) for name in truth.pareto_set]
-    pairs = []
-    for i, j in combinations(inside, 2):
-        lead = mu[i] - mu[j]
-        swap = min(np.sum(np.maximum(lead, 0) ** 2), np.sum(np.maximum(-lead, 0) ** 2))
-        pairs.append((float(swap), i, j))
-    for z in set(range(problem.n)) - set(inside):
-        slack, x = max((float(np.min(mu[x] - mu[z])), x) for x in inside)
-        pairs.append((slack**2, z, x))
-    return [(i, j) for _, i, j in sorted(pairs)[:most]]
-
-
-def _t_star(truth: Instance, answers: set[int]) -> float:
-    """T* of the question about some of the answers only; 0 if one is left."""
-    if len(answers) < 2:
-        return 0.0
-    problem, kept = truth.problem, sorted(answers)
-    data = {**problem.to_dict(), "ball": None, "box": None}  # T* does not use them
-    if problem.answer_features is None:
-        data["arms"] = [problem.arms[a] for a in kept]
-        return _finite_t_star(Problem.from_dict(data), truth.theta[kept])
-    given = len(data["feature_names"])  # without the intercept
-    rows = problem.answer_features[kept, :given].tolist()
-    data["answers"] = [[problem.answers[a], row] for a, row in zip(kept, rows, strict=True)]
-    return _finite_t_star(Problem.from_dict(data), truth.theta)
-
-
-def _finite_t_star(problem: Problem, theta: Floats) -> float:
-    try:
-        return complexity(problem, theta, tolerance=0.01).t_star
-    except InputError:  # a tie: leaving an answer out may uncover one
-        return float("inf")
-
-
 def _range_of_t_star(expected: Expectation, seed: int) -> tuple[float, float]:
     rng = np.random.default_rng(seed)
     drawn = [expected.draw(rng) for _ in range(TRUTHS)]
-    values = [_finite_t_star(one.problem, one.theta) for one in drawn]
+    values = [finite_t_star(one.problem, one.theta) for one in drawn]
     return min(values), max(values)
 
 
-def _simulate(
+def simulate_guess(
     expected: Expectation,
     rules: Rules,
     runs: int,
@@ -362,28 +291,48 @@ def _simulate(
     jobs: int,
     cap: int,
     progress: Callable[[], None] | None,
+    budget: float | None = None,
+    goal: str | None = None,
 ) -> list[tuple[Run, bool]]:
-    """Simulate; each run with whether its set is the right one."""
+    """Simulate; each run with whether its set, or at a goal its verdicts, are right."""
     if SAMPLING[rules.sampling].knows:
         raise InputError("the sampling rule 'oracle' needs the truth: plan with another one")
 
     children = np.random.SeedSequence(seed).spawn(runs)
-    once = partial(_simulate_once, expected=expected, rules=rules, cap=cap)
+    once = partial(
+        _simulate_once, expected=expected, rules=rules, cap=cap, budget=budget, goal=goal
+    )
     told = None if progress is None else lambda _: progress()
     return spread(once, children, jobs, told)
 
 
 def _simulate_once(
-    child: np.random.SeedSequence, *, expected: Expectation, rules: Rules, cap: int
+    child: np.random.SeedSequence,
+    *,
+    expected: Expectation,
+    rules: Rules,
+    cap: int,
+    budget: float | None,
+    goal: str | None,
 ) -> tuple[Run, bool]:
     rng = np.random.default_rng(child)
     truth = expected.draw(rng)
-    run = simulate(truth.problem, environment_of(truth), rng=rng, max_results=cap, rules=rules)
-    return run, truth.is_right(run.candidate_set)
+    run = simulate(
+        truth.problem,
+        environment_of(truth),
+        rng=rng,
+        max_results=cap,
+        budget=budget,
+        goal=goal,
+        rules=rules,
+    )
+    right = truth.is_right(run.candidate_set) if goal is None else verdicts_right(truth, run)
+    return run, right
 
 
 def _forecast(delta: float, found: Complexity, each: list[tuple[Run, bool]]) -> Forecast:
     needed = [run.results if run.stopped else np.inf for run, _ in each]
+    spent = [run.cost if run.stopped else np.inf for run, _ in each]
     stopped = sum(run.stopped for run, _ in each)
     errors = sum(run.stopped and not right for run, right in each)
     return Forecast(
@@ -395,4 +344,6 @@ def _forecast(delta: float, found: Complexity, each: list[tuple[Run, bool]]) -> 
         error_interval=clopper_pearson(errors, stopped),
         mean=float(np.mean([run.results for run, _ in each])),
         quantiles=tuple(np.quantile(needed, SHARES, method="higher").tolist()),
+        mean_cost=float(np.mean([run.cost for run, _ in each])),
+        cost_quantiles=tuple(np.quantile(spent, SHARES, method="higher").tolist()),
     )

@@ -38,6 +38,8 @@ class Run:
         The same if the run stopped; None if it hit the cap, for then nothing is claimed.
     results : int
         Results it took.
+    cost : float
+        What they cost: their number, if the problem has no costs.
     pulls : dict
         Results of each arm.
     proposals, literal_draws : int
@@ -52,6 +54,7 @@ class Run:
     candidate_set: tuple[str, ...]
     pareto_set: tuple[str, ...] | None
     results: int
+    cost: float
     pulls: dict[str, int]
     proposals: int
     literal_draws: int
@@ -66,6 +69,8 @@ def simulate(
     rng: Seed = None,
     max_results: int = 10**6,
     target: Any = None,
+    budget: float | None = None,
+    goal: str | None = None,
     rules: Rules | None = None,
     watch: Watch | None = None,
     verdicts: bool = False,
@@ -92,6 +97,10 @@ def simulate(
         The cap. A run that reaches it has not stopped.
     target : (K,) weights, optional
         For the sampling rule ``oracle``.
+    budget : number, optional
+        Results, or cost if the problem has costs, at which the run ends, as at the cap.
+    goal : str, optional
+        What is to be proven instead of the whole set, see `Session`; verdicts are reported.
     rules : Rules, optional
         Or its fields by keyword.
     watch : callable, optional
@@ -110,9 +119,11 @@ def simulate(
     (True, ('B',))
     """
     rng = generator(rng)
-    session = Session(problem, rules=rules, rng=rng, target=target, **choices)
+    session = Session(
+        problem, rules=rules, rng=rng, target=target, budget=budget, goal=goal, **choices
+    )
     run = play(session, environment, draw_key(rng), max_results=max_results, watch=watch)
-    if not verdicts:
+    if not verdicts and goal is None:
         return run
     from psips.session.verdicts import verdicts_of
 
@@ -129,7 +140,7 @@ def play(
     watch: Watch | None = None,
     every: int = 5000,
 ) -> Run:
-    """Continue a session against an environment, to the stop or to a cap.
+    """Continue a session against an environment, to the stop, to a cap or its budget's end.
 
     Parameters
     ----------
@@ -152,9 +163,13 @@ def play(
     _check_fit(session.problem, environment.problem)
     engine, source = session.engine, environment.source
     seconds, size = 0.0, FIRST_SLICE
-    while not session.stopped and session.results < max_results:
+    room = True
+    if session.budget is not None:
+        engine.room[0] = session.budget - session.lost
+    while room and not session.stopped and session.results < max_results:
         begin = perf_counter()
-        engine.run(source, key, min(session.results + min(size, every), int(max_results)))
+        last = min(session.results + min(size, every), int(max_results))
+        room = engine.run(source, key, last)
         spent = perf_counter() - begin
         seconds += spent
         size = 2 * size if spent < PAUSE else max(1, size // 2)
@@ -166,6 +181,7 @@ def play(
         candidate_set=session.candidate_set,
         pareto_set=session.pareto_set,
         results=session.results,
+        cost=session.spent,
         pulls=session.pulls,
         proposals=int(proposals),
         literal_draws=int(literal_draws),

@@ -15,6 +15,7 @@ from psips.problem import Problem
 from psips.problem.instances import Instance
 from psips.rules import SAMPLING, Rules
 from psips.session import read_rules
+from psips.session.choices import with_goal
 from psips.simulation.cluster import spread
 from psips.simulation.environments import Environment, environment_of
 from psips.simulation.runs import Run, simulate
@@ -62,15 +63,24 @@ class Summary:
 
     @property
     def errors(self) -> int:
-        """Number of runs that stopped with a wrong set."""
-        return sum(
-            run.stopped and not self.instance.is_right(run.candidate_set) for run in self.each
-        )
+        """Number of runs that stopped with a wrong set; with a goal, with a wrong verdict."""
+        return sum(run.stopped and self.is_wrong(run) for run in self.each)
+
+    def is_wrong(self, run: Run) -> bool:
+        """Whether a run that stopped claims what is false."""
+        if "goal" not in self.settings:
+            return not self.instance.is_right(run.candidate_set)
+        return not verdicts_right(self.instance, run)
 
     @cached_property
     def samples(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Results of each run, those that reached the cap included."""
         return np.array([run.results for run in self.each])
+
+    @cached_property
+    def costs(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """What each run cost."""
+        return np.array([run.cost for run in self.each])
 
     @property
     def error_interval(self) -> tuple[float, float]:
@@ -113,6 +123,14 @@ class Summary:
             "mean_samples": float(samples.mean()),
             "median_samples": float(np.median(samples)),
             "sd_samples": float(samples.std(ddof=1)) if runs > 1 else 0.0,
+            **(
+                {
+                    "mean_cost": float(self.costs.mean()),
+                    "median_cost": float(np.median(self.costs)),
+                }
+                if self.instance.problem.has_costs
+                else {}
+            ),
             "mean_pulls": {
                 arm: sum(run.pulls[arm] for run in self.each) / runs for arm in arms
             },
@@ -124,6 +142,15 @@ class Summary:
             "literal_draws_per_round": sum(run.literal_draws for run in self.each) / rounds,
             "settings": self.settings,
         }
+
+
+def verdicts_right(instance: Instance, run: Run) -> bool:
+    """Whether nothing that a run has proven of single answers is false."""
+    truth = instance.pareto_set
+    return not any(
+        verdict == ("out" if answer in truth else "in")
+        for answer, verdict in (run.verdicts or {}).items()
+    )
 
 
 def clopper_pearson(errors: int, trials: int) -> tuple[float, float]:
@@ -150,6 +177,8 @@ def simulate_many(
     jobs: int = 1,
     max_results: int = 10**6,
     target: Any = None,
+    budget: float | None = None,
+    goal: str | None = None,
     verdicts: bool = False,
     progress: Callable[[Run], None] | None = None,
     rules: Rules | None = None,
@@ -170,6 +199,10 @@ def simulate_many(
         Cap of each run.
     target : (K,) weights, optional
         For the sampling rule ``oracle``; the optimal ones of the truth if not given.
+    budget : number, optional
+        Results, or cost if the problem has costs, at which a run ends, as at the cap.
+    goal : str, optional
+        What is to be proven instead of the whole set, see `Session`.
     progress : callable, optional
         Called with each run when it ends.
     rules : Rules, optional
@@ -181,7 +214,7 @@ def simulate_many(
     _check_whole("seed", seed, 0)
     if jobs != -1:
         _check_whole("jobs", jobs, 1)
-    chosen = read_rules(rules, choices)
+    chosen = read_rules(rules, choices if rules else with_goal(choices, goal))
     environment = environment_of(instance)
     if SAMPLING[chosen.sampling].knows and target is None:
         weights = complexity(instance.problem, instance.theta).weights
@@ -192,6 +225,8 @@ def simulate_many(
         problem=instance.problem,
         environment=environment,
         target=target,
+        budget=budget,
+        goal=goal,
         rules=chosen,
         verdicts=verdicts,
     )
@@ -207,6 +242,8 @@ def simulate_many(
         "runs": runs,
         "seed": seed,
         "max_samples": max_results,
+        **({} if budget is None else {"budget": budget}),
+        **({} if goal is None else {"goal": goal}),
         "version": __version__,
     }
     return Summary(tuple(each), instance, seconds, settings)
@@ -218,6 +255,8 @@ def _simulate_once(
     problem: Problem,
     environment: Environment,
     target: Any,
+    budget: float | None,
+    goal: str | None,
     rules: Rules,
     verdicts: bool,
     cap: int,
@@ -229,6 +268,8 @@ def _simulate_once(
         rng=child,
         max_results=cap,
         target=target,
+        budget=budget,
+        goal=goal,
         rules=rules,
         verdicts=verdicts,
     )

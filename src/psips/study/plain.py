@@ -23,9 +23,16 @@ def status_data(state: State, known: Status, tickets: Sequence[Ticket]) -> dict[
         "stopped": known.stopped,
         "closed": state.closed,
         "candidate_set": list(known.candidate_set),
-        "pareto_set": list(known.candidate_set) if known.stopped else None,
+        "pareto_set": _listed(state.session.pareto_set),
+        **({"goal": known.goal, "claim": known.claim} if known.goal else {}),
         "evidence": {key: finite(value) for key, value in known.evidence.items()},
         "probability_of_change": finite(known.probability_of_change),
+        **(
+            {"spent": known.spent, "budget": known.budget}
+            if known.budget is not None or state.problem.has_costs
+            else {}
+        ),
+        **({} if known.outlook is None else {"outlook": known.outlook.to_dict()}),
         "lack_of_fit": None if known.fit is None else known.fit.to_dict(),
         "arms": rows_of(known.arms),
         "answers": rows_of(known.answers),
@@ -37,6 +44,10 @@ def status_data(state: State, known: Status, tickets: Sequence[Ticket]) -> dict[
         "events": state.seq,
         "head": state.hash,
     }
+
+
+def _listed(found: Sequence[str] | None) -> list[str] | None:
+    return None if found is None else list(found)
 
 
 def rows_of(table: pd.DataFrame) -> dict[str, dict[str, Any]]:

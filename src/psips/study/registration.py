@@ -15,6 +15,7 @@ from psips.problem import Problem
 from psips.problem.problem_file import read_problem_file
 from psips.rules import Rules
 from psips.session import Session, read_rules
+from psips.session.choices import with_goal
 from psips.study.conduct import Conduct
 from psips.study.inputs import check_units, read_count, read_name
 from psips.study.people import VERSION
@@ -26,6 +27,8 @@ def registration(
     rules: Rules | None,
     seed: int | None,
     conduct: Conduct | Mapping[str, Any] | None,
+    budget: float | None,
+    goal: str | None,
     choices: dict[str, Any],
 ) -> tuple[str, dict[str, Any]]:
     """Check a design; return the name of the study and the payload of its first event."""
@@ -37,11 +40,13 @@ def registration(
             choices = {**given, **file.rules, **choices}
         seed = file.seed if seed is None else seed
         conduct = file.study if conduct is None else conduct
+        budget = file.budget if budget is None else budget
+        goal = file.goal if goal is None else goal
     check_units(problem)
     name = read_name(problem.name if name is None else name)
-    chosen = read_rules(rules, choices)
+    chosen = read_rules(rules, choices if rules else with_goal(choices, goal))
     seed = secrets.randbits(48) if seed is None else read_count("seed", seed, 0)
-    Session(problem, rules=chosen, rng=seed)  # complains about rules that do not fit
+    session = Session(problem, rules=chosen, rng=seed, budget=budget, goal=goal)  # complains
     if not isinstance(conduct, Conduct):
         conduct = Conduct.read(conduct or {})
     payload = {
@@ -49,6 +54,8 @@ def registration(
         "problem": problem.to_dict(),
         "rules": chosen.to_dict(),
         "conduct": conduct.to_dict(),
+        **({} if session.budget is None else {"budget": session.budget}),
+        **({} if goal is None else {"goal": goal}),
         "seed": seed,
         "versions": {
             "psips": VERSION,

@@ -15,6 +15,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from psips.errors import InputError
 from psips.problem import Problem
 from psips.session import Session, read_rules
@@ -56,6 +58,8 @@ class State:
         self.seed = int(data["seed"])
         self.version = str(data["versions"]["psips"])
         self.identity = "" if self.schema == 1 else str(data["id"])
+        self.budget: float | None = data.get("budget")
+        self.goal: str | None = data.get("goal")
         self.conduct = Conduct(hold=None) if self.schema == 1 else Conduct.read(data["conduct"])
         self._start_sessions()
         self.ledger = Ledger(created.study, self.identity)
@@ -72,10 +76,19 @@ class State:
 
     def _start_sessions(self) -> None:
         """Make the session that judges, and the one that asks: one and the same in schema 1."""
-        self.session = Session(self.problem, rules=self.rules, rng=self.seed)
+        self.session = self._new_session()
         self.asker = self.session
         if self.schema > 1:
-            self.asker = Session(self.problem, rules=self.rules, rng=self.seed)
+            self.asker = self._new_session()
+
+    def _new_session(self) -> Session:
+        return Session(
+            self.problem,
+            rules=self.rules,
+            rng=self.seed,
+            budget=self.budget,
+            goal=self.goal,
+        )
 
     @property
     def sessions(self) -> tuple[Session, ...]:
@@ -94,6 +107,17 @@ class State:
         for ticket in self.ledger.pending(at):
             pending[self.problem.arm_index(ticket.arm)] += 1.0
         self.session.engine.learner.pending[:] = pending  # to be shown
+        for session in self.sessions:
+            session.lost = self._paid_in_vain(session)
+
+    def _paid_in_vain(self, session: Session) -> float:
+        """Return what results cost that do not count."""
+        if self.budget is None:
+            return 0.0
+        told = np.zeros(self.problem.K)
+        for result in self.ledger.results:
+            told[self.problem.arm_index(result.arm)] += 1.0
+        return float(self.problem.costs @ (told - session.engine.belief.pulls))
 
     def catch_up(self, events: Sequence[Event], history: History, chosen: bool = False) -> None:
         """Replay events that follow the ones replayed so far; their hashes are checked.
@@ -179,8 +203,10 @@ class State:
         if learn:
             pending = self.asker.engine.learner.pending
             self.set_pending(event.at)
-            for entry in data["tickets"]:
-                arm, logged = self.asker.ask(), entry["arm"]
+            for others, entry in zip(
+                range(len(arms) - 1, -1, -1), data["tickets"], strict=True
+            ):
+                arm, logged = self.asker.choose(others), entry["arm"]
                 if arm != logged:  # the log is what happened
                     pending[self.problem.arm_index(arm)] -= 1.0
                     pending[self.problem.arm_index(logged)] += 1.0

@@ -69,6 +69,8 @@ class Study(View):
         rules: Rules | None = None,
         seed: int | None = None,
         conduct: Conduct | Mapping[str, Any] | None = None,
+        budget: float | None = None,
+        goal: str | None = None,
         user: str | None = None,
         clock: Clock | None = None,
         **choices: Any,
@@ -78,7 +80,7 @@ class Study(View):
         Parameters
         ----------
         problem : Problem or path of a problem file
-            A file's ``delta``, ``seed`` and ``[rules]`` hold unless given here.
+            A file's ``delta``, ``seed``, ``budget`` and ``[rules]`` hold unless given here.
         store : str or Store
             URL of a database, which is made if it is missing.
         name : str, optional
@@ -90,6 +92,11 @@ class Study(View):
         conduct : Conduct or its fields, optional
             What is held for confirmation, and how results may be changed; the table
             ``[study]`` of a problem file if left out.
+        budget : number, optional
+            What may be spent: results, or cost if the problem has costs. Results that are
+            held or withdrawn were paid for too.
+        goal : str, optional
+            What is to be proven instead of the whole set, see `Session`.
         user : str, optional
             Who is at work, instead of PSIPS_USER or the login.
         clock : callable, optional
@@ -97,7 +104,7 @@ class Study(View):
         **choices
             Fields of `Rules`.
         """
-        name, payload = registration(problem, name, rules, seed, conduct, choices)
+        name, payload = registration(problem, name, rules, seed, conduct, budget, goal, choices)
         with _opened(store, create=True) as found:
             journal = Journal(name, found, clock or now, user)
             journal.begin(payload, read_key(None))
@@ -127,7 +134,8 @@ class Study(View):
     ) -> list[Ticket]:
         """Give out tickets for the next ``n`` measurements.
 
-        Tickets that are open count as pulled in the choice. Asking is allowed after the stop.
+        Tickets that are open count as pulled in the choice. Asking is allowed after the stop,
+        but not beyond the budget.
 
         Parameters
         ----------

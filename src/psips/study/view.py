@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -98,6 +99,18 @@ class View:
         state.set_pending(stamp(self._journal.clock()))
         return replace(state.session.status(), closed=state.closed)
 
+    def rank(
+        self,
+        *,
+        weights: Mapping[str, float] | None = None,
+        reference: Mapping[str, float] | None = None,
+    ) -> pd.DataFrame:
+        """Order the options known to be Pareto-optimal by weights or a reference point.
+
+        No new claim: see `psips.session.preference.rank`.
+        """
+        return self.state.session.rank(weights=weights, reference=reference)
+
     def diagnosis(self) -> Diagnosis:
         """Say whether the results look like what is assumed, the held ones included."""
         problem, state = self.problem, self.state
@@ -158,7 +171,9 @@ class View:
                 "state": ("stopped" if session.stopped else "open") + closed,
                 "results": f"{session.results:,} of {told:,} told, {held:,} held back",
                 "tickets open": f"{len(self.open_tickets()):,}",
-                "Pareto set" if session.stopped else "candidates": names(session.candidate_set),
+                "Pareto set" if session.pareto_set else "candidates": names(
+                    session.candidate_set
+                ),
                 "at the stop": short_promise(self.rules),
             },
             table(["arm", "results"], rows),

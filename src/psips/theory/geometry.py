@@ -7,7 +7,8 @@ the point of Alt(S) nearest to theta, and
 
 its squared distance. GLR = F(pulls) / 2. The characteristic time of the paper's lower bound is
 2 / T* = max_w F(w) over the simplex, attained at w*: the shares of pulls of the arms that
-tell theta from its alternatives fastest.
+tell theta from its alternatives fastest. Where pulls have costs, the maximum is over the
+weights with sum_a cost_a w_a = 1, and T* and the lower bounds are in units of cost.
 
 Alternatives range over all matrices: a problem's parameter set is not used, nor is the
 regularisation, which belongs to the posterior.
@@ -66,14 +67,16 @@ class BestResponse:
 
 @dataclass(frozen=True, eq=False)
 class Complexity:
-    """How many samples it takes to identify the Pareto set of a known truth.
+    """How many samples, or which cost, it takes to identify the Pareto set of a known truth.
 
     Parameters
     ----------
     t_star : float
-        T*, from below: the true value lies between ``t_star`` and ``(1 + gap) * t_star``.
+        T*, from below: the true value lies between ``t_star`` and ``(1 + gap) * t_star``. In
+        units of cost if the problem has costs.
     weights : dict
-        w* by arm: with these shares of the pulls, F(w) is at least ``2 / ((1 + gap) t_star)``.
+        w* by arm: with these shares of the pulls, F(w) is at least ``2 / ((1 + gap) t_star)``
+        times what a pull costs on average.
     gap : float
         Certified relative duality gap.
     hardness : float
@@ -96,7 +99,8 @@ class Complexity:
     def lower_bound_kl(self, delta: float) -> float:
         """Bound the expected samples of any rule that errs with probability at most ``delta``.
 
-        T* kl(delta, 1 - delta), and 0 from delta = 1/2 on.
+        Or their expected cost, if the problem has costs: T* kl(delta, 1 - delta), and 0 from
+        delta = 1/2 on.
         """
         _check_delta(delta)
         if delta >= 0.5:
@@ -188,13 +192,13 @@ def complexity(
     if not 0 < tolerance < 1:
         raise InputError(f"the tolerance must lie strictly between 0 and 1, got {tolerance}")
     game = _Game(problem, theta)
-    w = problem.model.explore
+    w, costs = problem.model.explore, problem.costs  # w: shares of what is spent
     game.refuse_ties(w)
     best, best_w, upper = 0.0, w, math.inf
     cuts: list[Floats] = []
     for _ in range(200 + 20 * problem.K):
-        value, *_, gains = game.answer(w)
-        cuts.append(gains)
+        value, *_, gains = game.answer(w / costs)
+        cuts.append(gains / costs)
         if value > best:
             best, best_w = value, w
         vertex, mixture = _best_of_cuts(np.array(cuts), best)
@@ -207,10 +211,10 @@ def complexity(
             f"the duality gap is still {upper / best - 1:.2g} after {len(cuts)} cuts: "
             f"raise the tolerance, {tolerance}, above it"
         )
-    means = problem.inward(game.truth.means)
+    means, pulls = problem.inward(game.truth.means), best_w / costs
     return Complexity(
         t_star=2 / upper,
-        weights=dict(zip(problem.arms, (best_w / best_w.sum()).tolist(), strict=True)),
+        weights=dict(zip(problem.arms, (pulls / pulls.sum()).tolist(), strict=True)),
         gap=max(upper / best - 1, 0.0),
         hardness=float(hardness(means)),
         gaps=dict(zip(problem.answers, gaps(means).tolist(), strict=True)),

@@ -1,0 +1,78 @@
+"""What a session is given besides its problem: rules, a budget, a goal, an oracle's weights."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from psips.errors import InputError, check_keys, quote
+from psips.kernels.model import Floats
+from psips.problem import Problem
+from psips.rules import SAMPLING, Rules
+from psips.rules.chosen import BY_PROOFS
+
+
+def with_goal(choices: Mapping[str, Any], goal: str | None) -> dict[str, Any]:
+    """Return choices of rules, with the stopping rule that a goal needs if none is chosen."""
+    return {**({} if goal is None else {"stopping": BY_PROOFS}), **choices}
+
+
+def read_rules(rules: Rules | None, choices: Mapping[str, Any]) -> Rules:
+    """Return the rules given whole, or by keyword.
+
+    Examples
+    --------
+    >>> read_rules(None, {"smapling": "posterior"})
+    Traceback (most recent call last):
+    psips.errors.InputError: unknown rule 'smapling': did you mean 'sampling'? known: ...
+    """
+    if rules is None:
+        check_keys("rule", choices, [field.name for field in fields(Rules)])
+        for name in ("delta", "alpha", "kappa", "eta"):
+            value = choices.get(name)
+            if isinstance(value, bool) or (isinstance(value, int) and value > sys.maxsize):
+                raise InputError(f"{name} must be a number, got {quote(value)}")
+        return Rules(**choices)
+    if not isinstance(rules, Rules):
+        raise InputError(f"rules must be a Rules object, got {quote(rules)}")
+    if choices:
+        raise InputError(f"give either rules or {next(iter(choices))!r}, not both")
+    return rules
+
+
+def check_budgeted(rules: Rules, budget: float | None) -> None:
+    """Refuse a rule that divides a budget where there is none."""
+    if SAMPLING[rules.sampling].budgeted and budget is None:
+        raise InputError(
+            f"the sampling rule {rules.sampling!r} divides a budget: give one (budget=300), or "
+            "choose another rule"
+        )
+
+
+def check_count(what: str, n: Any) -> None:
+    """Refuse what is no whole number of at least 1."""
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise InputError(f"{what} must be a whole number of at least 1, got {quote(n)}")
+
+
+def read_target(problem: Problem, given: Any) -> Floats:
+    """Read the oracle's weights: a distribution over the arms."""
+    if isinstance(given, Mapping):
+        check_keys("arm", (str(arm) for arm in given), problem.arms)
+        named = {str(arm): weight for arm, weight in given.items()}
+        given = [named.get(arm, 0.0) for arm in problem.arms]
+    try:
+        weights = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"the target must be one weight per arm, got {quote(given)}") from None
+    if weights.shape != (problem.K,):
+        raise InputError(
+            f"the target must have one weight per arm, {problem.K} in all, got {weights.shape}"
+        )
+    if not (np.all(weights >= 0) and abs(weights.sum() - 1) < 1e-6):
+        raise InputError("the target must be weights of at least 0 that sum to 1")
+    return weights

@@ -1,0 +1,101 @@
+"""Near-ties: which pairs of answers make an experiment long.
+
+The cost of a near-tie is defined by the characteristic time (`psips.theory.geometry`): T* of
+telling only these two answers apart, everything else being known, as a share of T*. Shares do
+not add up to 1, for a sample may serve several comparisons; an answer that several others
+dominate need not be told from each of them, and the one that dominates it most counts.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from psips.errors import InputError
+from psips.kernels.model import Floats
+from psips.problem import Problem
+from psips.problem.instances import Instance
+from psips.theory.geometry import complexity
+
+TIES = 6  # near-ties looked at
+
+
+class NearTie(NamedTuple):
+    """Two answers that are hard to tell apart.
+
+    ``share`` is the cost as the module defines it. ``saves`` is the share by which T* falls
+    if ``without`` were left out: the one of the two whose absence helps more.
+    """
+
+    answers: tuple[str, str]
+    share: float
+    without: str
+    saves: float
+
+
+def near_ties(truth: Instance, t_star: float, most: int = TIES) -> tuple[NearTie, ...]:
+    """Name the pairs of answers whose separation costs most, see the module.
+
+    Examples
+    --------
+    >>> problem = Problem(objectives=["yield"], covariance=[1.0], arms=["A", "B", "C"])
+    >>> truth = Instance("", problem, np.array([[3.0], [2.8], [0.0]]))
+    >>> tie, _ = near_ties(truth, complexity(problem, truth.theta).t_star)
+    >>> tie.answers, round(tie.share, 2), tie.without, round(tie.saves, 2)
+    (('B', 'A'), 1.0, 'B', 1.0)
+    """
+    names = truth.problem.answers
+    everyone = set(range(truth.problem.n))
+    ties = []
+    for pair in _closest_pairs(truth, most):
+        share = min(1.0, _t_star(truth, set(pair)) / t_star)
+        rest, left_out = min((_t_star(truth, everyone - {one}), one) for one in pair)
+        saves = max(0.0, 1.0 - rest / t_star)
+        i, j = pair
+        ties.append(NearTie((names[i], names[j]), share, names[left_out], saves))
+    return tuple(sorted(ties, key=lambda tie: -tie.share))
+
+
+def _closest_pairs(truth: Instance, most: int) -> list[tuple[int, int]]:
+    """Pairs within the Pareto set, and others with the optimal answer furthest above them.
+
+    The nearest first: by the distance, in standard deviations, that swaps the two.
+    """
+    problem = truth.problem
+    mu = problem.inward(truth.means) / np.sqrt(np.diag(problem.covariance))
+    inside = [problem.answer_index(name) for name in truth.pareto_set]
+    pairs = []
+    for i, j in combinations(inside, 2):
+        lead = mu[i] - mu[j]
+        swap = min(np.sum(np.maximum(lead, 0) ** 2), np.sum(np.maximum(-lead, 0) ** 2))
+        pairs.append((float(swap), i, j))
+    for z in set(range(problem.n)) - set(inside):
+        slack, x = max((float(np.min(mu[x] - mu[z])), x) for x in inside)
+        pairs.append((slack**2, z, x))
+    return [(i, j) for _, i, j in sorted(pairs)[:most]]
+
+
+def _t_star(truth: Instance, answers: set[int]) -> float:
+    """T* of the question about some of the answers only; 0 if one is left."""
+    if len(answers) < 2:
+        return 0.0
+    problem, kept = truth.problem, sorted(answers)
+    data = {**problem.to_dict(), "ball": None, "box": None}  # T* does not use them
+    if problem.answer_features is None:
+        data["arms"] = [problem.arms[a] for a in kept]
+        data["costs"] = problem.costs[kept].tolist()
+        return finite_t_star(Problem.from_dict(data), truth.theta[kept])
+    given = len(data["feature_names"])  # without the intercept
+    rows = problem.answer_features[kept, :given].tolist()
+    data["answers"] = [[problem.answers[a], row] for a, row in zip(kept, rows, strict=True)]
+    return finite_t_star(Problem.from_dict(data), truth.theta)
+
+
+def finite_t_star(problem: Problem, theta: Floats) -> float:
+    """Return T*, infinite at a tie."""
+    try:
+        return complexity(problem, theta, tolerance=0.01).t_star
+    except InputError:  # a tie: leaving an answer out may uncover one
+        return float("inf")
