@@ -180,7 +180,8 @@ def check_size(problem: Problem, c: int, value: float) -> float:
     if not abs(value) <= _farthest(problem, c):
         raise InputError(
             f"the value of {quote(problem.objectives[c])} must be at most {FARTHEST:g} "
-            f"standard deviations of the noise from 0, got {value!r}: choose another unit or origin"
+            f"standard deviations of the noise from 0, got {value!r}: choose another unit or "
+            "origin"
         )
     return value
 

@@ -11,8 +11,10 @@ from uuid import uuid4
 
 import numpy as np
 
+from psips.errors import InputError
+from psips.files import shown
 from psips.problem import Problem
-from psips.problem_file import read_problem_file
+from psips.problem_file import ProblemFile, read_problem_file
 from psips.rules import Rules
 from psips.session import Session, read_rules
 from psips.study.conduct import Conduct
@@ -36,7 +38,7 @@ def registration(
         if rules is None:
             choices = {**given, **file.rules, **choices}
         seed = file.seed if seed is None else seed
-        conduct = file.study if conduct is None else conduct
+        conduct = _conduct_of(file) if conduct is None else conduct
     check_units(problem)
     name = read_name(problem.name if name is None else name)
     chosen = read_rules(rules, choices)
@@ -57,3 +59,10 @@ def registration(
         },
     }
     return name, payload
+
+
+def _conduct_of(file: ProblemFile) -> Conduct:
+    try:
+        return Conduct.read(file.study)
+    except InputError as error:
+        raise InputError(f"{shown(file.path.name)}: {error}") from None
