@@ -105,8 +105,8 @@ def check_tables() -> None:
     """Read results from Excel and Parquet."""
     import pandas as pd
 
-    noise = [-1.0, 1.0, -0.5, 0.5]
-    rows = [{"arm": arm, "gain": x, "cost": x * x} for x in noise for arm in "ABC"]
+    noise = [(-1.2, 0.9), (0.9, 1.0), (1.1, -1.1), (-0.8, -0.9)]
+    rows = [{"arm": arm, "gain": x, "cost": y} for x, y in noise for arm in "ABC"]
     pd.DataFrame(rows).to_excel("past.xlsx", index=False)
     pd.DataFrame(rows).to_parquet("past.parquet")
     for name in ("past.xlsx", "past.parquet"):
