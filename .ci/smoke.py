@@ -7,8 +7,11 @@ import contextlib
 import io
 import json
 import os
+import re
+import subprocess
 import sys
 import tempfile
+import urllib.request
 import warnings
 from pathlib import Path
 
@@ -98,6 +101,37 @@ def check_postgresql(url: str) -> None:
     psips(f"study verify smoke --store {url}")
 
 
+def check_tables() -> None:
+    """Read results from Excel and Parquet."""
+    import pandas as pd
+
+    noise = [(-1.2, 0.9), (0.9, 1.0), (1.1, -1.1), (-0.8, -0.9)]
+    rows = [{"arm": arm, "gain": x, "cost": y} for x, y in noise for arm in "ABC"]
+    pd.DataFrame(rows).to_excel("past.xlsx", index=False)
+    pd.DataFrame(rows).to_parquet("past.parquet")
+    for name in ("past.xlsx", "past.parquet"):
+        assert "12 results" in psips(f"check {name} --problem design.toml")
+
+
+def check_server() -> None:
+    """Serve the store, and stop."""
+    words = [sys.executable, "-W", "ignore", "-m", "psips", "serve", "--port", "0"]
+    server = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout is not None
+        said = next(line for line in server.stdout if "http://" in line)
+        address = re.search(r"http://127\.0\.0\.1:\d+/", said)
+        assert address, said
+        for page in ("healthz", "api/v1/openapi.json", ""):
+            with urllib.request.urlopen(f"{address[0]}{page}", timeout=120) as answer:
+                assert answer.status == 200
+        server.terminate()
+        assert server.wait(30) == 0
+    finally:
+        server.kill()
+    print("psips serve: fine", flush=True)
+
+
 def check_simulation() -> None:
     """Simulate whole runs, here and on a Dask cluster."""
     from distributed import LocalCluster
@@ -118,6 +152,8 @@ if __name__ == "__main__":
         Path("design.toml").write_text(DESIGN)
         check_help()
         check_study()
+        check_tables()
+        check_server()
         server = pgserver.get_server(Path(folder) / "postgres")
         try:
             check_postgresql(server.get_uri())

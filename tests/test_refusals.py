@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.main
 
-from psips.cli import main
+from psips.cli import app, main
 from psips.errors import InputError
-from psips.problem import Problem
+from psips.problem import Problem, problem_file
 from psips.study import Study
 from test_cli_study import BAD
 
@@ -203,6 +206,11 @@ FILES: list[tuple[str, str]] = [
     (toml(KEYS, r="rules = {alpha = true}"), "'alpha' of [rules] must be a number, got True"),
     (toml(KEYS, r="rules = {sampling = 3}"), "unknown sampling rule '3'"),
     (toml(KEYS, r="rules = 3"), "'rules' must be a table, got 3"),
+    (toml(LINEAR, i="intercept = 3"), "intercept must be True, False or left out, got 3"),
+    (toml(KEYS, s="study = 3"), "'study' must be a table, got 3"),
+    (toml(KEYS, s="study = {hold = 1}"), "hold must be a number of standard deviations of at"),
+    (toml(KEYS, s="study = {reasons = 1}"), "reasons must be true or false, got '1'"),
+    (toml(KEYS, s="study = {two = true}"), "unknown key of the study 'two'"),
     (toml(KEYS, d=f"delta = {DIGITS}"), "is not valid TOML: Exceeds the limit"),
     (toml(KEYS, d=f"delta = {DEEP}"), "nested too deeply"),
     (toml(KEYS, u=f"{'x' * 5000} = 1"), "unknown key 'xxx"),
@@ -316,6 +324,34 @@ COMMANDS: list[tuple[str, str]] = [
     (f"plan good.toml --plot {'x/' * 300}p.png", "there is no folder 'x/x/x/"),
     ("study export trial --out .", "cannot write .: it is a folder"),
     ("study log 'a\udcff'", "no study has the name"),
+    ("study confirm trial", "name a result that is held, or an event that waits"),
+    ("study confirm trial --result 7", "7"),
+    ("study confirm trial --event 1", "event 1 does not wait for a confirmation"),
+    ("study heads --store none.db", "there is no store 'none.db'"),
+    ("study heads --store good.toml", "file is not a database"),
+    ("study heads --store sqlite://", "is a store in memory, gone when the command ends"),
+    ("study list --store mysql://u:hunter2@h/x", "a store is in SQLite or PostgreSQL"),
+    ("study migrate --store none.db", "there is no store 'none.db'"),
+    ("study backup psips.db", "psips.db is a database, or part of one"),
+    ("study backup good.toml", "good.toml exists already: add --overwrite"),
+    ("study backup no/kept.db", "cannot write no/kept.db"),
+    ("study restore none.db", "there is no store 'none.db'"),
+    ("study restore psips.db", "there is a study 'trial' in this store already"),
+    ("study restore psips.db --name tea", "there is no study 'tea' in psips.db"),
+    ("study import none.json", "cannot read none.json: No such file"),
+    ("study import good.toml", "good.toml is not what `psips study export --format json`"),
+    ("study import .", "cannot read .: Is a directory"),
+    ("study sign trial --ssh-key none", "none"),
+    ("study sign tiral --ssh-key none", "unknown study 'tiral': did you mean 'trial'?"),
+    ("serve --store none.db", "there is no store 'none.db'"),
+    ("serve --port 99999", "port"),
+    ("serve --host 0.0.0.0", "without them only 127.0.0.1 is served"),
+    ("serve --behind-proxy", "token"),
+    ("serve token add ann --role boss", "unknown role 'boss'"),
+    ("serve token add ann --role owner --days 0", "a token is valid for 1 to 3,660 days"),
+    ("serve token add 'a\u200bb' --role owner", "an invisible character (U+200B)"),
+    ("serve token list --store none.db", "there is no store 'none.db'"),
+    ("serve token revoke bob", "unknown token 'bob'"),
 ]
 
 
@@ -371,10 +407,21 @@ def test_there_are_enough_of_them() -> None:
     assert len(commands) == len(COMMANDS) + len(BAD)
     assert len(files) == len(FILES)
     assert len(commands) + len(files) >= 150
-    for name in ("demo", "simulate", "complexity", "bench", "calibrate", "plan", "report"):
-        assert any(command.startswith(name) for command in commands)
-    for name in ("create", "ask", "tell", "correct", "withdraw", "cancel", "close", "status"):
-        assert any(command.startswith(f"study {name}") for command in commands)
+    elsewhere = {"init", "check"}  # tests/test_cli_files.py
+    takes_nothing = {"instances"}
+    for name in set(every_command(typer.main.get_command(app))) - elsewhere - takes_nothing:
+        assert any(command.startswith(name) for command in commands), name
+    for key in problem_file.KEYS:
+        assert any(re.search(rf"^{key} = ", text, re.MULTILINE) for text in files), key
+
+
+def every_command(command: Any, path: str = "") -> Iterator[str]:
+    """The words of each command of the command line."""
+    for name, one in command.commands.items():
+        words = f"{path} {name}".strip()
+        yield words
+        if hasattr(one, "commands"):
+            yield from every_command(one, words)
 
 
 @pytest.mark.parametrize(("command", "sentence"), COMMANDS, ids=[c[:60] for c, _ in COMMANDS])

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -14,7 +15,7 @@ import sqlalchemy as sa
 from psips.errors import InputError
 from psips.problem import Problem
 from psips.report import report
-from psips.store import DatabaseStore, StoreError, open_store
+from psips.store import DatabaseStore, Event, StoreError, open_store
 from psips.study import Study, transfer, verify_log
 from psips.study.exports import as_csv, as_data
 from psips.study.signing import check_signature, sign
@@ -155,6 +156,21 @@ def test_a_backup_and_back(store: DatabaseStore, tmp_path: Path) -> None:
             transfer.restore(fresh, tmp_path / "kept.db", "tea")
 
 
+def made_up(change: dict[str, Any]) -> dict[str, Any]:
+    """An export whose hashes fit and whose last event nobody can have recorded."""
+    with open_store("sqlite://", create=True) as store:
+        study = Study.create(trial(), store, seed=1)
+        study.tell("A", 1.0)
+        last = study.events()[-1]
+        payload = last.payload
+        payload["results"][0].update(change)
+        if not change:
+            del payload["results"][0]["values"]
+        past = study.events()[0]
+        forged = Event.after((1, past.hash), "trial", last.at, last.kind, payload)
+    return {"study": "trial", "events": [past.to_dict(), forged.to_dict()]}
+
+
 def test_an_export_comes_back_with_its_head(store: DatabaseStore, tmp_path: Path) -> None:
     study = Study.create(trial(), store, seed=1)
     for ticket in study.ask(2):
@@ -178,6 +194,14 @@ def test_an_export_comes_back_with_its_head(store: DatabaseStore, tmp_path: Path
             file.write_text(text)
             with pytest.raises(InputError, match=r"is not what|not as it was written"):
                 transfer.import_export(fresh, file)
+        for change in ({"values": {"gain": 1e300}}, {"arm": "Z"}, {"ticket": "none"}, {}):
+            file.write_text(json.dumps(made_up(change)))
+            with pytest.raises(InputError, match=r"cannot be replayed: .*nothing was copied"):
+                transfer.import_export(fresh, file)
+        file.write_text(json.dumps({**forged, "study": "a\x1b[2J"}))
+        with pytest.raises(InputError, match="is not what"):
+            transfer.import_export(fresh, file)
+        assert fresh.studies() == []
         for name in ("schema-1-trial", "schema-1-lin"):
             found = transfer.import_export(fresh, EXAMPLES / f"{name}.json")
             assert found[1] == HEADS[found[0]]["head"]

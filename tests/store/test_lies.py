@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -296,9 +297,10 @@ def test_create_leaves_nothing_that_cannot_be_opened(store: DatabaseStore) -> No
         else:
             made = Study.open(f"v{variance}", store)
             made.ask()
-            made.tell("A", [1e50, -1e50])
-            made.tell("B", [-1e50, 1e50])
-            made.correct([1.0, 1.0], result=1)
+            sd = math.sqrt(variance)
+            made.tell("A", [1e14 * sd, -1e14])
+            made.tell("B", [-1e14 * sd, 1e14])
+            made.correct([sd, 1.0], result=1)
             assert made.verify().problems == ()
 
 

@@ -306,6 +306,9 @@ ATTACKS: dict[str, Callable] = {
         content=b'{"arm": "A", "values": [NaN, 1]}',
         headers={"content-type": "application/json"},
     ),
+    "a number in which no noise is left": api(
+        "recorder", "tell", {"arm": "A", "values": [1e25, 1]}, 422
+    ),
     "too many rows": api("recorder", "tell-many", {"rows": [GOOD] * 10_001}, 422),
     "too many tickets": api("recorder", "ask", {"n": 10_001}, 422),
     "a negative number of tickets": api("recorder", "ask", {"n": -1}, 422),

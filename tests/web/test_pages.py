@@ -110,7 +110,9 @@ def test_one_objective_and_linear_problems(url: str) -> None:
         study.tell_many([{"arm": a, "a": 1.0} for a in "xy"])
         study = Study.create(linear, store, name="linear", seed=1)
         study.tell_many([{"arm": a, "a": 1.0, "b": i} for i, a in enumerate("XYZ")])
-    with running(url) as where, httpx.Client(base_url=where) as http:
+    with running(url) as where, httpx.Client(base_url=where, timeout=120) as http:
+        for name in ("one", "linear"):  # kernels of linear problems may have to be compiled
+            assert http.get(f"/api/v1/studies/{name}").status_code == 200
         assert http.get("/studies/one").text.count('class="point ') == 2
         assert http.get("/studies/linear").text.count('class="point ') == 3
         for name in ("one", "linear"):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import atexit
+import io
 import os
 import sys
 from contextlib import suppress
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -31,6 +32,8 @@ from psips.errors import InputError
 from psips.input.escaping import sentences
 from psips.version import __version__
 
+MisuseError: Any = typer.BadParameter.__mro__[2]  # typer has no public name for its base
+MISUSE_LINE = 300  # characters; what it says comes below two lines on usage
 INTERRUPTED = 130  # the code of a command that Ctrl-C has ended
 
 app = typer.Typer(
@@ -117,10 +120,18 @@ def options(
 def main() -> None:
     """Run the command line; what the user got wrong ends it with one sentence and code 2."""
     try:
-        app(prog_name="psips")
+        sys.exit(app(prog_name="psips", standalone_mode=False))
     except InputError as error:
         print(f"psips: {sentences(str(error))}", file=sys.stderr)
         sys.exit(getattr(error, "exit_code", 2))
+    except typer.Abort:
+        print("psips: aborted", file=sys.stderr)
+        sys.exit(1)
+    except MisuseError as error:  # a word that is no command, option or number
+        said = io.StringIO()
+        error.show(said)
+        print(sentences(said.getvalue(), MISUSE_LINE), file=sys.stderr)
+        sys.exit(error.exit_code)
 
 
 def command() -> None:

@@ -200,7 +200,8 @@ def _covariance(
         f"standard deviation of {one.objective} {one.ratio:.2f} times the one given"
         for one in spread
     ]
-    i, j = np.unravel_index(np.argmax(np.abs(seen - given)), seen.shape)
+    off = np.nan_to_num(np.abs(seen - given))  # what never varies has no correlation
+    i, j = np.unravel_index(np.argmax(off), off.shape)
     if i != j:
         pair = f"{problem.objectives[i]} and {problem.objectives[j]}"
         words.append(f"correlation of {pair} {seen[i, j]:.2f}, given {given[i, j]:.2f}")

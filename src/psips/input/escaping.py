@@ -28,10 +28,10 @@ def one_line(text: Any) -> str:
     return plain(str(text), keep="")
 
 
-def sentences(text: str) -> str:
+def sentences(text: str, most: int = LINE) -> str:
     """Write an error for a terminal: no line of it longer than anyone reads."""
     lines = plain(text).splitlines()
-    shown = [line if len(line) <= LINE else f"{line[: LINE - 4]} ..." for line in lines]
+    shown = [line if len(line) <= most else f"{line[: most - 4]} ..." for line in lines]
     if len(shown) > LINES:
         shown = [*shown[:LINES], f"  and {len(shown) - LINES} more"]
     return "\n".join(shown)

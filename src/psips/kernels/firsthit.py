@@ -196,6 +196,8 @@ def propose(
             pick -= draw.p[j]
             if pick <= 0.0:
                 break
+    if k < 0:
+        return False  # no set has a probability that a float can hold
     bounded = scale < cover.scale[who] or (who == STOPPER and cover.scale[who] > 0.0)
     if bounded and uniform(draw.stream) * draw.p[k] > probability(cover, k, scale, scale):
         return False

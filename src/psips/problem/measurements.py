@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from psips.problem.instances import Results
 from psips.problem.problem import Problem
 
 ARM = "arm"  # the column of a table that names the arm
+FARTHEST = 1e14  # standard deviations of the noise from 0: a float has no digits beyond
 SUMMARIES = ("n", "se", "sd", "sem", "std")  # columns that a table of means has
 
 
@@ -57,7 +59,7 @@ def read_values(problem: Problem, given: Any) -> Floats:
         raise InputError(
             f"expected {problem.d} values (for {listing(objectives)}), got {len(cells)}"
         )
-    return np.array([_number(o, cell) for o, cell in zip(objectives, cells, strict=True)])
+    return np.array([_number(problem, c, cell) for c, cell in enumerate(cells)])
 
 
 def read_changes(problem: Problem, given: Any) -> dict[str, float]:
@@ -76,7 +78,11 @@ def read_changes(problem: Problem, given: Any) -> dict[str, float]:
         check_keys("objective", named, problem.objectives)
         if not named:
             raise InputError("the correction has no values: give those that change")
-        return {o: _number(o, named[o]) for o in problem.objectives if o in named}
+        return {
+            o: _number(problem, c, named[o])
+            for c, o in enumerate(problem.objectives)
+            if o in named
+        }
     values = read_values(problem, given).tolist()
     return dict(zip(problem.objectives, values, strict=True))
 
@@ -144,13 +150,13 @@ def read_results(problem: Problem, given: Any) -> Results:
         column = given.iloc[:, columns.index(objective)]
         if column.dtype.kind in "biuf":
             values[:, c] = column.to_numpy()
-            bad = np.flatnonzero(~np.isfinite(values[:, c]))
+            bad = np.flatnonzero(~(np.abs(values[:, c]) <= _farthest(problem, c)))
             cells = [(int(row), column.iloc[row]) for row in bad[:1]]
         else:
             cells = list(enumerate(column))
         for row, cell in cells:
             try:
-                values[row, c] = _number(objective, cell)
+                values[row, c] = _number(problem, c, cell)
             except InputError as error:
                 raise InputError(f"row {row + 1} of the results: {error}") from None
     return Results(arms, values)
@@ -161,11 +167,35 @@ def _names_arms(index: Any) -> bool:
     return bool(index.name == ARM or (index.name is None and index.dtype.kind not in "iu"))
 
 
-def _number(objective: str, cell: Any) -> float:
+def check_size(problem: Problem, c: int, value: float) -> float:
+    """Check that the noise of an objective can still be seen in a value of it.
+
+    Examples
+    --------
+    >>> problem = Problem(objectives=["yield"], covariance=[1], arms=2)
+    >>> check_size(problem, 0, 1e15)
+    Traceback (most recent call last):
+    psips.errors.InputError: the value of 'yield' must be at most 1e+14 standard deviations ...
+    """
+    if not abs(value) <= _farthest(problem, c):
+        raise InputError(
+            f"the value of {quote(problem.objectives[c])} must be at most {FARTHEST:g} "
+            f"standard deviations of the noise from 0, got {value!r}: choose another unit or "
+            "origin"
+        )
+    return value
+
+
+def _farthest(problem: Problem, c: int) -> float:
+    return FARTHEST * math.sqrt(problem.covariance[c, c])
+
+
+def _number(problem: Problem, c: int, cell: Any) -> float:
+    objective = problem.objectives[c]
     truth = isinstance(cell, bool | np.bool_)  # a success or a failure: 1 or 0
     value = float(cell) if truth else as_float(cell)
     if value is None:
         raise InputError(f"the value of {quote(objective)} must be a number, got {quote(cell)}")
     if not np.isfinite(value):
         raise InputError(f"the value of {quote(objective)} must be finite, got {quote(cell)}")
-    return value
+    return check_size(problem, c, value)

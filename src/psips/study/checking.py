@@ -18,7 +18,6 @@ from psips.problem import Problem
 from psips.problem.instances import Results
 from psips.problem.measurements import ARM, read_results
 from psips.study.deliveries import complete_rows
-from psips.study.inputs import check_size
 from psips.study.ledger import Ledger
 from psips.study.rows import TICKET, ProblemsError, Row, check_rows, read_csv_rows
 
@@ -54,8 +53,6 @@ def check_results(problem: Problem, results: Any, level: float = LEVEL) -> Diagn
     if isinstance(results, str | os.PathLike):
         return check_file(problem, results, level=level).diagnosis
     read = read_results(problem, results)
-    for objective, column in zip(problem.objectives, read.values.T, strict=True):
-        check_size(objective, float(column[np.argmax(np.abs(column))]) if len(column) else 0.0)
     places = [f"row {number}" for number in range(1, len(read.arms) + 1)]
     return diagnose(problem, read.arms, read.values, places, level)
 

@@ -13,8 +13,7 @@ from psips.problem import Problem
 
 NAME_LENGTH = 100
 MOST = 10_000  # of anything that is counted out at once
-LARGEST = 1e50  # of a result; squares and sums of these stay finite
-VARIANCES = (1e-100, 1e100)  # least and largest, for the same reason
+VARIANCES = (1e-100, 1e100)  # least and largest: squares and sums of results stay finite
 
 
 def read_name(name: str) -> str:
@@ -54,16 +53,6 @@ def check_units(problem: Problem) -> None:
                 f"the variance of {quote(objective)} must lie between {VARIANCES[0]:g} and "
                 f"{VARIANCES[1]:g}, got {variance:g}: choose other units"
             )
-
-
-def check_size(objective: str, value: float) -> float:
-    """Check that a value of a result is one that can be reckoned with."""
-    if not abs(value) <= LARGEST:
-        raise InputError(
-            f"the value of {quote(objective)} must lie between {-LARGEST:g} and {LARGEST:g}, "
-            f"got {value!r}"
-        )
-    return value
 
 
 def read_count(what: str, given: Any, least: int, most: int = 2**63 - 1) -> int:

@@ -11,8 +11,10 @@ from uuid import uuid4
 
 import numpy as np
 
+from psips.errors import InputError
+from psips.input.files import shown
 from psips.problem import Problem
-from psips.problem.problem_file import read_problem_file
+from psips.problem.problem_file import ProblemFile, read_problem_file
 from psips.rules import Rules
 from psips.session import Session, read_rules
 from psips.session.choices import with_goal
@@ -39,7 +41,7 @@ def registration(
         if rules is None:
             choices = {**given, **file.rules, **choices}
         seed = file.seed if seed is None else seed
-        conduct = file.study if conduct is None else conduct
+        conduct = _conduct_of(file) if conduct is None else conduct
         budget = file.budget if budget is None else budget
         goal = file.goal if goal is None else goal
     check_units(problem)
@@ -64,3 +66,10 @@ def registration(
         },
     }
     return name, payload
+
+
+def _conduct_of(file: ProblemFile) -> Conduct:
+    try:
+        return Conduct.read(file.study)
+    except InputError as error:
+        raise InputError(f"{shown(file.path.name)}: {error}") from None

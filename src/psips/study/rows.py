@@ -11,8 +11,7 @@ from psips.errors import InputError, listing, nearest, quote, unknown
 from psips.input.quantities import as_float, parse_number
 from psips.input.tabular import read_grid
 from psips.problem import Problem
-from psips.problem.measurements import ARM, means_refused, summary_column
-from psips.study.inputs import check_size
+from psips.problem.measurements import ARM, check_size, means_refused, summary_column
 from psips.study.ledger import Ledger
 
 TICKET = "ticket"  # the column that names the ticket
@@ -159,7 +158,9 @@ def same_results(problem: Problem, payload: Mapping[str, Any], rows: Iterable[Ro
     for row in rows:
         cells = row.cells
         ticket = _text(cells.get(TICKET))
-        values = {o: _number(o, cells.get(o)) for o in problem.objectives}
+        values = {
+            o: _number(problem, c, cells.get(o)) for c, o in enumerate(problem.objectives)
+        }
         wanted.append((ticket or _text(cells.get(ARM)), values))
     return [(entry["ticket"] or entry["arm"], entry["values"]) for entry in told] == wanted
 
@@ -175,9 +176,9 @@ def _read_row(
         arm = _find_arm(problem, ledger, name, arm)
     except InputError as error:
         wrong.append(str(error))
-    for objective in problem.objectives:
+    for c, objective in enumerate(problem.objectives):
         try:
-            values.append(_number(objective, cells.get(objective)))
+            values.append(_number(problem, c, cells.get(objective)))
         except InputError as error:
             wrong.append(str(error))
     if wrong or arm is None:
@@ -232,11 +233,11 @@ def _text(cell: Any) -> str | None:
     return str(cell)
 
 
-def _number(objective: str, cell: Any) -> float:
+def _number(problem: Problem, c: int, cell: Any) -> float:
     """Read a cell of a file or of a table."""
     if isinstance(cell, float) and math.isfinite(cell):
-        return check_size(objective, cell)
-    what = f"the value of {quote(objective)}"
+        return check_size(problem, c, cell)
+    what = f"the value of {quote(problem.objectives[c])}"
     if cell is None or cell == "":
         raise InputError(
             f"{what} is missing: fill it in, or leave such lines of a file out with "
@@ -247,4 +248,4 @@ def _number(objective: str, cell: Any) -> float:
         raise InputError(f"{what} must be a number, got {quote(cell)}")
     if not math.isfinite(value):
         raise InputError(f"{what} must be finite, got {quote(cell)}")
-    return check_size(objective, value)
+    return check_size(problem, c, value)

@@ -19,6 +19,7 @@ import numpy as np
 
 from psips.errors import InputError
 from psips.problem import Problem
+from psips.problem.measurements import check_size
 from psips.session import Session, read_rules
 from psips.store import DamagedError, Event, Snapshot, broken_link
 from psips.store.events import START, canonical
@@ -34,6 +35,11 @@ JUDGED_AGAIN = 3  # from this schema on, a change has what is held judged again
 CREATED, ASKED, TOLD = "created", "asked", "told"
 CORRECTED, WITHDRAWN, CONFIRMED, CLOSED = "corrected", "withdrawn", "confirmed", "closed"
 
+# What a log can raise that its hashes do not forbid, whoever made it.
+UNREADABLE = (
+    *(InputError, KeyError, TypeError, ValueError, IndexError),
+    *(AttributeError, OverflowError, RecursionError),
+)
 History = Callable[[int], Sequence[Event]]  # the events up to a sequence number
 
 
@@ -185,7 +191,7 @@ class State:
         """Correct or withdraw; return whether a result is concerned."""
         if kind == CORRECTED:
             result = self.ledger.result(data["result"])
-            result.values = tuple(data["values"][o] for o in self.problem.objectives)
+            result.values = self._read(data["values"])
             result.corrected += 1
             result.held, result.confirmed = False, True
             self.holder.look_again([result.arm])
@@ -225,13 +231,12 @@ class State:
                 )
 
     def _told(self, event: Event, data: dict[str, Any], learn: bool) -> bool:
-        objectives = self.problem.objectives
         changed = False
         counted = []
         if data.get("file"):
             self.files[data["file"]["digest"]] = event.at
         for entry in data["results"]:
-            values = [entry["values"][objective] for objective in objectives]
+            values = self._read(entry["values"])
             result = self.ledger.tell(entry["arm"], values, event.at, entry["ticket"])
             result.kept = entry.get("kept")
             if self._counting is not None:
@@ -247,6 +252,11 @@ class State:
                     session.engine.learn(self.problem.arm_index(result.arm), x)
                 session.engine.judge()
         return changed
+
+    def _read(self, values: Mapping[str, float]) -> tuple[float, ...]:
+        """Return the values of a result; an event of others may have any, of any size."""
+        named = enumerate(self.problem.objectives)
+        return tuple(check_size(self.problem, c, float(values[o])) for c, o in named)
 
     def _rebuild(self, events: Sequence[Event]) -> None:
         """Replay the log with the results as they count now and the asks as they were."""

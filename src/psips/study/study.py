@@ -19,7 +19,6 @@ from psips.study.conduct import Conduct, read_text
 from psips.study.deliveries import read_delivery
 from psips.study.inputs import (
     MOST,
-    check_size,
     now,
     read_count,
     read_known_name,
@@ -297,8 +296,6 @@ class Study(View):
             Of the event: given again with the same key, it is recorded once.
         """
         new = read_changes(self.problem, values)
-        for objective, value in new.items():
-            check_size(objective, value)
         decide = changes.correction(changes.find_result(ticket, result), new, reason)
 
         def same(event: Event) -> bool:
@@ -383,7 +380,7 @@ class Study(View):
 
     def _read(self, values: Any) -> list[float]:
         cells: list[float] = read_values(self.problem, values).tolist()
-        return [check_size(o, x) for o, x in zip(self.problem.objectives, cells, strict=True)]
+        return cells
 
 
 @contextmanager

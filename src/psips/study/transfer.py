@@ -11,7 +11,7 @@ from typing import Any
 from psips.errors import InputError
 from psips.store import ConflictError, DamagedError, Event, Store, broken_links, open_store
 from psips.store.events import canonical
-from psips.study.state import State
+from psips.study.state import UNREADABLE, State
 
 LARGEST_FILE = 2_000_000_000  # bytes of an export
 
@@ -60,7 +60,7 @@ def restore(store: Store, file: Path, only: str | None = None) -> dict[str, str]
             f"there is a study {taken[0]!r} in this store already: nothing was restored"
         )
     for name, events in logs.items():
-        _check(name, events)
+        _check_replay(name, events)
     return {name: _copy(store, name, events) for name, events in logs.items()}
 
 
@@ -80,16 +80,18 @@ def import_export(store: Store, file: Path) -> tuple[str, str]:
             raise InputError(f"{file.name} is too large for an export")
         data = json.loads(file.read_text(encoding="utf-8"))
         name = data["study"]
+        if not name.isprintable():
+            raise ValueError(name)
         events = [_event(name, entry) for entry in data["events"]]
     except OSError as error:
         raise InputError(f"cannot read {file}: {error.strerror}") from None
     except InputError:
         raise
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(
             f"{file.name} is not what `psips study export --format json` writes"
         ) from None
-    _check(name, events)
+    _check_replay(name, events)
     return name, _copy(store, name, events)
 
 
@@ -111,11 +113,17 @@ def _check(name: str, events: Sequence[Event]) -> None:
             f"the log of {str(name)[:100]!r} is not as it was written: {found}; nothing was "
             "copied"
         )
+
+
+def _check_replay(name: str, events: Sequence[Event]) -> None:
+    """Refuse a log that could not be opened, whatever its hashes say."""
+    _check(name, events)
     try:
-        State(events[0])  # it can be opened
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        State(events[0]).catch_up(events[1:], lambda seq: events[:seq])  # it can be opened
+    except UNREADABLE as error:
         raise DamagedError(
-            f"the log of {name[:100]!r} does not begin with its creation: {str(error)[:200]}"
+            f"the log of {name[:100]!r} cannot be replayed: {str(error)[:200]}; nothing was "
+            "copied"
         ) from None
 
 

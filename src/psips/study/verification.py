@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from psips.errors import InputError, unknown
+from psips.errors import unknown
 from psips.store import EVERY, Event, Snapshot, Store, StoreError, broken_links
 from psips.study.inputs import now, read_known_name, stamp
 from psips.study.people import VERSION
-from psips.study.state import State
+from psips.study.state import UNREADABLE, State
 
 AHEAD = timedelta(days=1)  # that clocks may differ by
 
@@ -51,10 +51,7 @@ def replay_log(
     if not problems:
         try:
             state, problems = _replay(events, _kept(study, store))
-        except (
-            *(InputError, KeyError, TypeError, ValueError, IndexError),
-            *(AttributeError, OverflowError, RecursionError),
-        ) as error:
+        except UNREADABLE as error:
             problems = [f"the log cannot be replayed: {str(error)[:300]}"]
     return Verification(len(events), str(events[-1].hash), tuple(problems)), state
 

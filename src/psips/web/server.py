@@ -62,14 +62,15 @@ def serve(
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     warnings.simplefilter("ignore", FarValueWarning)  # receipts have them
     with open_store(url) as store:
-        if not Tokens(store).needed():
-            if host not in LOCAL or behind_proxy:
-                raise InputError(
-                    f"there are no tokens in {store.url}, and without them only 127.0.0.1 is "
-                    "served: make one first with `psips serve token add NAME --role owner`"
-                )
-            say("no tokens: only this machine is served, and whoever uses it may do all")
+        guarded = Tokens(store).needed()
+        if not guarded and (host not in LOCAL or behind_proxy):
+            raise InputError(
+                f"there are no tokens in {store.url}, and without them only 127.0.0.1 is "
+                "served: make one first with `psips serve token add NAME --role owner`"
+            )
         listening = _listen(host, port)
+        if not guarded:
+            say("no tokens: only this machine is served, and whoever uses it may do all")
         config = settings(make_app(store), behind_proxy)
         where = f"[{host}]" if ":" in host else host
         say(f"{store.url}: http://{where}:{listening.getsockname()[1]}/ (Ctrl-C ends it)")
