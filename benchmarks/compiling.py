@@ -51,7 +51,7 @@ ENTRIES = {
     "simulate noc (with features)": ["simulate", "noc", "--runs", "1"],
     "study create and ask, no results": ["study", "ask", "fresh", "-n", "6"],
     "study status": ["study", "status", "trial"],
-    "report": ["report", "trial", "--out", "report.html"],
+    "report": ["report", "trial", "--out", "report.html", "--overwrite"],
     "plan": ["plan", "design.toml", "--runs", "2"],
     "complexity": ["complexity", "cov-boost"],
 }

@@ -355,7 +355,7 @@ def test_an_unknown_outcome_is_said_and_can_be_repeated(
         ):
             study.tell("A", [1.0, 1.0], key="visit 12")
     first = study.tell("A", [1.0, 1.0], key="visit 12")
-    assert first.results == (9,)
+    assert first.numbers == (9,)
     assert study.tell("A", [1.0, 1.0], key="visit 12") == first
     assert len(study.told) == 9
     with pytest.raises(InputError, match="the key 'visit 12' is that of another event"):
