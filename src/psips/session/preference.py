@@ -66,7 +66,7 @@ def rank(
     ...     session.tell("A", [9.0, 5.0])
     ...     session.tell("B", [8.0, 1.0])
     >>> found = session.rank(weights={"yield": 1.0, "cost": 0.5})
-    >>> list(found.index), found["best"].tolist()
+    >>> list(found.index), found["best"].round(2).tolist()
     (['B', 'A'], [1.0, 0.0])
     """
     import pandas as pd
