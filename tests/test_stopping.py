@@ -99,7 +99,7 @@ def test_verdicts_are_shown_whatever_stops(stopping: str, settled: int) -> None:
         arm = session.ask()
         session.tell(arm, trial.pull(arm))
     belief = session.engine.belief
-    exact = certificates.verdicts(belief.theta, belief.N, made.problem.covariance, 0.1)
+    exact = certificates.verdicts(made.problem, belief.theta, belief.N, 0.1)
     assert run.verdicts == dict(zip(made.problem.answers, exact, strict=True))
     assert sum(one != "open" for one in exact) == settled
 
@@ -205,7 +205,7 @@ def test_linear_problems_are_certified_when_every_claim_is_and_not_before(
     rng = np.random.default_rng(3)
     session = Session(problem, stopping="certified", rng=rng)
     trial = GaussianEnvironment(problem, TIGHT).start(rng)
-    L = certificates.level(problem, 3, 0.1)
+    L = certificates.level(problem, 2, 3, 0.1)
     outside = 0
     while not session.stopped:
         arm = session.ask()

@@ -120,7 +120,7 @@ def options(
 def main() -> None:
     """Run the command line; what the user got wrong ends it with one sentence and code 2."""
     try:
-        sys.exit(app(prog_name="psips", standalone_mode=False))
+        sys.exit(app(prog_name="psips", standalone_mode=False) or 0)
     except InputError as error:
         print(f"psips: {sentences(str(error))}", file=sys.stderr)
         sys.exit(getattr(error, "exit_code", 2))

@@ -21,6 +21,8 @@ LOOKS = {
     "ape": Look("APE", "#009E73", "D"),
     "elimination": Look("Elimination", "#E69F00", "v"),
     "top-two": Look("Top-Two", "#F0E442", "P"),
+    "ege-sr": Look("EGE-SR", "#7A5195", "p"),
+    "ege-sh": Look("EGE-SH", "#A05A2C", ">"),
     "round-robin": Look("Round robin", "#8C8C8C", "X"),
     "uniform": Look("Uniform", "#56B4E9", "<"),
     "oracle": Look("Oracle", "#000000", "*"),
