@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from psips.errors import InputError
     from psips.geometry import complexity
     from psips.instances import Instance, instance, load
+    from psips.noise import NoiseGuess
     from psips.parameters import Ball, Box, Prior
     from psips.problem import Problem
     from psips.rules import Rules
@@ -31,6 +32,7 @@ __all__ = [
     "Client",
     "InputError",
     "Instance",
+    "NoiseGuess",
     "Prior",
     "Problem",
     "Rules",
@@ -56,6 +58,7 @@ _HOMES = {
     "Client": "psips.client",
     "InputError": "psips.errors",
     "Instance": "psips.instances",
+    "NoiseGuess": "psips.noise",
     "Prior": "psips.parameters",
     "Problem": "psips.problem",
     "Rules": "psips.rules",

@@ -199,7 +199,7 @@ def as_toml(draft: Draft) -> str:
     """Write a draft as a problem file, with what was guessed and estimated marked."""
     problem = draft.problem
     low, high = draft.interval
-    rows = [f"  [{', '.join(map(repr, row))}]," for row in problem.covariance.tolist()]
+    rows = [f"  [{', '.join(map(repr, row))}]," for row in problem.usual_covariance.tolist()]
     missing = draft.results - draft.complete
     holes = f", {missing} of them incomplete" if missing else ""
     lines = [

@@ -52,7 +52,7 @@ class Environment(ABC):
         x = np.empty(self.problem.d)
         index = self.problem.arm_index(arm)
         pull(self.source, key, index, int(nth), np.empty(4, np.uint64), x)
-        return self.problem.outward(x)
+        return self.problem.measured(self.problem.outward(x))
 
     def start(self, rng: Seed = None) -> Puller:
         """Return a trial: an environment with a key, that counts the pulls of each arm.
@@ -195,7 +195,7 @@ class ResamplingEnvironment(Environment):
     @cached_property
     def source(self) -> Source:
         """The resampling source."""
-        rows = self.problem.inward(self._rows)
+        rows = self.problem.inward(self.problem.compared(self._rows))
         return _source(self.problem, RESAMPLE, self.means, rows=rows, starts=self._starts)
 
 

@@ -75,7 +75,7 @@ def draw_plane(ax: Axes, problem: Problem, known: Status, x: int, y: int) -> Non
     from matplotlib.patches import Ellipse, Polygon
 
     (xs, x_se), (ys, _) = (_estimates(problem, known, c) for c in (x, y))
-    Sigma = problem.covariance[np.ix_([x, y], [x, y])]
+    Sigma = problem.usual_covariance[np.ix_([x, y], [x, y])]
     values, vectors = np.linalg.eigh(Sigma)
     angle = float(np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1])))
     marks = marks_of(known)

@@ -150,7 +150,7 @@ def _replay(history: History, looks: Ints) -> Iterator[Engine]:
     # How arms were chosen does not matter here, nor how draws are made: their law is the same.
     rules = replace(known, sampling="uniform", stopping=stopping, draws="first-hit", eta=1.0)
     program = rules.program(problem)
-    x = problem.inward(history.values)
+    x = problem.inward(problem.compared(history.values))
     if known.stopping == "predicted":  # what counts is what came after the prediction
         yield from _retold(Engine(model, program, history.key), history.arms, x, looks)
         return

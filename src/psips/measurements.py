@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,7 +24,7 @@ def is_frame(given: Any) -> bool:
 
 
 def read_values(problem: Problem, given: Any) -> Floats:
-    """Read the values (d,) of one result, in the user's orientation.
+    """Read the values (d,) of one result, in the user's orientation; NaN for a hole.
 
     Parameters
     ----------
@@ -46,9 +47,12 @@ def read_values(problem: Problem, given: Any) -> Floats:
         named = {str(key): value for key, value in given.items()}
         check_keys("objective", named, objectives)
         missing = [objective for objective in objectives if objective not in named]
-        if missing:
-            raise InputError(f"the result has no value for objective {listing(missing)}")
-        cells = [named[objective] for objective in objectives]
+        if missing and not problem.partial:
+            raise InputError(
+                f"the result has no value for objective {listing(missing)}: give it, or allow "
+                f"for results with holes by partial=True in the problem"
+            )
+        cells = [named.get(objective) for objective in objectives]
     elif isinstance(given, Sequence | np.ndarray) and not isinstance(given, str | bytes):
         cells = list(np.atleast_1d(given)) if isinstance(given, np.ndarray) else list(given)
     else:
@@ -57,7 +61,35 @@ def read_values(problem: Problem, given: Any) -> Floats:
         raise InputError(
             f"expected {problem.d} values (for {listing(objectives)}), got {len(cells)}"
         )
-    return np.array([_number(o, cell) for o, cell in zip(objectives, cells, strict=True)])
+    values = np.array([read_cell(problem, c, cell) for c, cell in enumerate(cells)])
+    check_some(values)
+    return values
+
+
+def read_cell(problem: Problem, c: int, cell: Any) -> float:
+    """Read the value of one objective; NaN if it is missing and may be."""
+    objective = problem.objectives[c]
+    if is_missing(cell):
+        if problem.partial:
+            return math.nan
+        raise InputError(
+            f"the value of {quote(objective)} is missing (it is {quote(cell)}): give it, or "
+            f"allow for results with holes by partial=True in the problem"
+        )
+    return problem.scales[c].check(objective, _number(objective, cell))
+
+
+def is_missing(cell: Any) -> bool:
+    """Whether a cell stands for a value that is not there: None, NaN, or an empty text."""
+    if cell is None or (isinstance(cell, str) and cell == ""):
+        return True
+    return type(cell).__name__ == "NAType" or bool(isinstance(cell, float) and math.isnan(cell))
+
+
+def check_some(values: Floats) -> None:
+    """Raise if a result (d,) has no value at all."""
+    if np.isnan(values).all():
+        raise InputError("the result has no value in any objective: give at least one")
 
 
 def read_changes(problem: Problem, given: Any) -> dict[str, float]:
@@ -76,7 +108,8 @@ def read_changes(problem: Problem, given: Any) -> dict[str, float]:
         check_keys("objective", named, problem.objectives)
         if not named:
             raise InputError("the correction has no values: give those that change")
-        return {o: _number(o, named[o]) for o in problem.objectives if o in named}
+        pairs = enumerate(problem.objectives)
+        return {o: read_cell(problem, c, named[o]) for c, o in pairs if o in named}
     values = read_values(problem, given).tolist()
     return dict(zip(problem.objectives, values, strict=True))
 
@@ -142,17 +175,17 @@ def read_results(problem: Problem, given: Any) -> Results:
     values = np.empty((len(names), problem.d))
     for c, objective in enumerate(problem.objectives):
         column = given.iloc[:, columns.index(objective)]
-        if column.dtype.kind in "biuf":
+        cells = list(enumerate(column))
+        if column.dtype.kind in "biuf" and problem.scales[c].plain:
             values[:, c] = column.to_numpy()
-            bad = np.flatnonzero(~np.isfinite(values[:, c]))
-            cells = [(int(row), column.iloc[row]) for row in bad[:1]]
-        else:
-            cells = list(enumerate(column))
+            cells = [cells[row] for row in np.flatnonzero(~np.isfinite(values[:, c]))]
         for row, cell in cells:
             try:
-                values[row, c] = _number(objective, cell)
+                values[row, c] = read_cell(problem, c, cell)
             except InputError as error:
                 raise InputError(f"row {row + 1} of the results: {error}") from None
+    for row in np.flatnonzero(np.isnan(values).all(axis=1)).tolist():
+        raise InputError(f"row {row + 1} of the results has no value in any objective")
     return Results(arms, values)
 
 

@@ -179,7 +179,7 @@ class Expectation:
         if A is None or not self.guess.of_arms:
             return 0.0
         middle = (self.guess.low + self.guess.high) / 2
-        sd = np.sqrt(np.diag(self.problem.covariance))
+        sd = np.sqrt(np.diag(self.problem.usual_covariance))
         return float(np.max(np.abs(A @ self.centre.theta - middle) / sd))
 
     def draw(self, rng: np.random.Generator) -> Instance:
@@ -312,7 +312,7 @@ def _closest_pairs(truth: Instance, most: int) -> list[tuple[int, int]]:
     The nearest first: by the distance, in standard deviations, that swaps the two.
     """
     problem = truth.problem
-    mu = problem.inward(truth.means) / np.sqrt(np.diag(problem.covariance))
+    mu = problem.inward(truth.means) / np.sqrt(np.diag(problem.usual_covariance))
     inside = [problem.answer_index(name) for name in truth.pareto_set]
     pairs = []
     for i, j in combinations(inside, 2):

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from psips.checks import (
-    Table,
     frozen,
     read_arms,
     read_covariance,
@@ -27,11 +26,14 @@ from psips.coordinates import (
     scaled,
     spanning_arms,
 )
-from psips.errors import InputError, check_keys, quote, unknown
+from psips.errors import InputError, quote, unknown
 from psips.features import read_design
 from psips.kernels.model import BALL, BOX, Floats, Model
 from psips.names import as_recorded
+from psips.noise import KNOWN, NoiseGuess, read_guess, read_noise
 from psips.parameters import Ball, Box, Limits, Prior, check_inside, limits, read_prior
+from psips.recorded import read_record
+from psips.scales import Scale, read_scale
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -44,9 +46,14 @@ class Problem:
     Parameters
     ----------
     objectives : names, pairs (name, direction), or mapping from name to direction
-        A direction is ``"max"`` or ``"min"``; names alone are maximised.
+        A direction is ``"max"`` or ``"min"``; names alone are maximised. In its place may be a
+        mapping that also says what the values are: ``{"direction": "max", "kind": "binary"}``
+        (0 or 1), ``"range": [0, 5]``, ``"transform": "log"`` (what is compared are means of
+        the logarithm).
     covariance : matrix, one variance per objective, or mapping from objective to variance
-        Of the noise of one measurement.
+        Of the noise of one measurement. A mapping from arm to any of these, or an array
+        (K, d, d), if it differs from arm to arm. ``"per-arm"``: to be estimated, for each arm;
+        ``"estimate"``: to be estimated, and the same for all arms.
     arms : names, or how many
         Taken from ``features`` if left out. With a DataFrame of features: the rows to use.
     features : (K, h) array or DataFrame with the arms' names as index, optional
@@ -69,6 +76,10 @@ class Problem:
         least squares, nothing depends on units, and the arms that are pulled first span the
         features. With a Ball it is then the variance of the noise over the squared radius
         (the mean over the objectives).
+    noise_guess : NoiseGuess, optional
+        What is believed of a covariance that is to be estimated.
+    partial : bool
+        Whether a result may lack some of its values.
     name : str
         For titles and reports.
 
@@ -99,7 +110,11 @@ class Problem:
     objectives: tuple[str, ...]
     directions: tuple[str, ...]
     signs: Floats  # (d,) +1 to maximise, -1 to minimise
-    covariance: Floats  # (d, d)
+    scales: tuple[Scale, ...]  # what the values of each objective are
+    noise: str  # "known", "estimate" or "per-arm"
+    covariance: Floats | None  # (d, d), or (K, d, d) for each arm; None if not known
+    noise_guess: NoiseGuess | None
+    partial: bool
     features: Floats | None  # (K, h); None if unstructured
     answer_features: Floats | None  # (n, h); None if unstructured
     feature_names: tuple[str, ...]  # h of them; empty if unstructured
@@ -113,7 +128,7 @@ class Problem:
     def __init__(
         self,
         *,
-        objectives: Sequence[object] | Mapping[Any, str],
+        objectives: Sequence[object] | Mapping[Any, Any],
         covariance: object,
         arms: Iterable[object] | int | None = None,
         features: object = None,
@@ -122,6 +137,8 @@ class Problem:
         parameter_set: Ball | Box | None = None,
         prior: Prior | None = None,
         regularization: float | None = None,
+        noise_guess: NoiseGuess | None = None,
+        partial: bool = False,
         name: str = "",
     ) -> None:
         put = self.__dict__.__setitem__  # a frozen dataclass is filled here and only here
@@ -131,8 +148,8 @@ class Problem:
         if not self.objectives:
             raise InputError("there are no objectives: name at least one")
         put("directions", read_directions(self.objectives, objectives))
+        put("scales", _read_scales(self.objectives, objectives))
         put("signs", frozen(np.where(np.array(self.directions) == "max", 1.0, -1.0)))
-        put("covariance", frozen(read_covariance(self.objectives, covariance)))
         if regularization is not None:
             regularization = read_positive("regularization", regularization)
         put("regularization", regularization)
@@ -159,6 +176,16 @@ class Problem:
                 read_design(features, arms, answers, intercept)._asdict().items()
             ):
                 put(field, frozen(value) if isinstance(value, np.ndarray) else value)
+        for field, found in zip(
+            ("noise", "covariance"),
+            read_noise(self.objectives, self.arms, covariance),
+            strict=True,
+        ):
+            put(field, found)
+        put("noise_guess", read_guess(self.objectives, self.noise, noise_guess))
+        if not isinstance(partial, bool):
+            raise InputError(f"partial must be True or False, got {quote(partial)}")
+        put("partial", partial)
         kind, few = ("answer", self.n) if self.transductive else ("arm", self.K)
         if few < 2:
             raise InputError(f"a problem needs at least two {kind}s, got {few}")
@@ -218,18 +245,65 @@ class Problem:
             raise unknown("answer", name, self.answers)
         return index
 
-    def inward(self, values: npt.ArrayLike) -> Floats:
-        """Values (..., d) as the user gives them, in the kernels' orientation (maximise)."""
-        return np.asarray(values, dtype=np.float64) * self.signs
+    def inward(self, means: npt.ArrayLike) -> Floats:
+        """Means (..., d) as the user gives them, in the kernels' orientation (maximise)."""
+        return np.asarray(means, dtype=np.float64) * self.signs
 
-    def outward(self, values: npt.ArrayLike) -> Floats:
-        """Values (..., d) from the kernels, in the user's orientation."""
-        return np.asarray(values, dtype=np.float64) * self.signs
+    def outward(self, means: npt.ArrayLike) -> Floats:
+        """Means (..., d) from the kernels, in the user's orientation."""
+        return np.asarray(means, dtype=np.float64) * self.signs
+
+    @cached_property
+    def usual_covariance(self) -> Floats:
+        """One covariance (d, d) for all arms, where that will do; NaN if there is none.
+
+        As it was given (the mean over the arms if each has its own), or guessed.
+        """
+        if self.covariance is not None:
+            one = self.covariance
+            return one if one.ndim == 2 else frozen(one.mean(axis=0))
+        if self.noise_guess is not None:
+            return frozen(read_covariance(self.objectives, self.noise_guess.covariance))
+        return frozen(np.full((self.d, self.d), np.nan))
+
+    @cached_property
+    def _logs(self) -> list[int]:
+        return [c for c, scale in enumerate(self.scales) if scale.log]
+
+    def compared(self, values: npt.ArrayLike) -> Floats:
+        """Results (..., d) as they are compared: with logarithms where they are asked for."""
+        found = np.array(values, dtype=np.float64)
+        if self._logs:
+            found[..., self._logs] = np.log(found[..., self._logs])
+        return found
+
+    def measured(self, values: npt.ArrayLike) -> Floats:
+        """Results (..., d) as they are measured, from what is compared."""
+        found = np.array(values, dtype=np.float64)
+        if self._logs:
+            found[..., self._logs] = np.exp(found[..., self._logs])
+        return found
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What to call the objectives where their means are shown."""
+        pairs = zip(self.scales, self.objectives, strict=True)
+        return tuple(scale.label(objective) for scale, objective in pairs)
 
     @cached_property
     def model(self) -> Model:
         """The problem as the kernels read it: arrays, every objective maximised."""
         # Kernels are compiled for writable C-ordered arrays, hence the copies.
+        if self.covariance is None or self.covariance.ndim == 3:
+            what = "different for every arm" if self.noise == KNOWN else "not known"
+            raise InputError(
+                f"this version cannot reckon with noise that is {what} yet: give one "
+                f"covariance for all arms"
+            )
+        if self.partial:
+            raise InputError(
+                "this version cannot reckon with results that have holes yet: leave out partial"
+            )
         Sigma = self.covariance * np.outer(self.signs, self.signs) + 0.0  # no negative zeros
         diagonal = not np.any(Sigma - np.diag(np.diag(Sigma)))
         P = np.diag(1.0 / np.diag(Sigma)) if diagonal else np.linalg.inv(Sigma)
@@ -317,7 +391,8 @@ class Problem:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, strings and numbers; `from_dict` gives back the same problem exactly."""
-        theta = self.parameter_set
+        theta, guess = self.parameter_set, self.noise_guess
+        scales = [scale.to_dict() for scale in self.scales]
         answers = None
         given = self.h - self.intercept  # features
         if self.transductive and self.answer_features is not None:
@@ -329,7 +404,7 @@ class Problem:
             "name": self.name,
             "objectives": list(self.objectives),
             "directions": list(self.directions),
-            "covariance": self.covariance.tolist(),
+            "covariance": self.noise if self.covariance is None else self.covariance.tolist(),
             "arms": list(self.arms),
             "feature_names": list(self.feature_names[:given]),
             "features": None if self.features is None else self.features[:, :given].tolist(),
@@ -339,6 +414,9 @@ class Problem:
             "regularization": self.regularization,
             **({} if self.unstructured else {"intercept": self.intercept}),
             **({} if self.prior is None else {"prior": asdict(self.prior)}),
+            **({} if guess is None else {"noise_guess": asdict(guess)}),
+            **({"scales": scales} if any(scales) else {}),
+            **({"partial": True} if self.partial else {}),
         }
 
     @classmethod
@@ -352,28 +430,8 @@ class Problem:
         >>> Problem.from_dict(json.loads(json.dumps(problem.to_dict()))) == problem
         True
         """
-        known = ["name", "objectives", "directions", "covariance", "arms", "feature_names"]
-        known += ["features", "answers", "ball", "box", "regularization"]
-        check_keys("key of a problem", data, [*known, "intercept", "prior"])
-        missing = [key for key in known if key not in data]
-        if missing:
-            raise InputError(f"the problem lacks the key {missing[0]!r}: was it cut short?")
-        ball, box, features, answers = (data[k] for k in ("ball", "box", "features", "answers"))
-        if features is not None:
-            features = Table(data["arms"], tuple(data["feature_names"]), features)
         with as_recorded():
-            return cls(
-                name=data["name"],
-                objectives=dict(zip(data["objectives"], data["directions"], strict=True)),
-                covariance=data["covariance"],
-                arms=data["arms"],
-                features=features,
-                answers=None if answers is None else tuple(zip(*answers, strict=True)),
-                intercept=data.get("intercept", False),
-                parameter_set=Ball(ball) if ball is not None else Box(*box) if box else None,
-                prior=Prior(**data["prior"]) if data.get("prior") else None,
-                regularization=data["regularization"],
-            )
+            return cls(**read_record(data))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Problem):
@@ -386,3 +444,12 @@ class Problem:
         title = f"{self.name!r}: " if self.name else ""
         answers = f", {self.n} answers" if self.answers != self.arms else ""
         return f"Problem({title}{self.K} arms{answers}, {self.d} objectives)"
+
+
+def _read_scales(names: Sequence[str], given: object) -> tuple[Scale, ...]:
+    """Return what is said of the values of each objective."""
+    said = list(given.values()) if isinstance(given, Mapping) else [None] * len(names)
+    return tuple(
+        read_scale(name, one) if isinstance(one, Mapping) else Scale()
+        for name, one in zip(names, said, strict=True)
+    )

@@ -17,19 +17,22 @@ from psips.errors import InputError, check_distinct, check_keys, listing, quote,
 from psips.files import read_text, shown
 from psips.instances import NOISES, Instance, Results
 from psips.kernels.model import Floats
+from psips.noise import NoiseGuess
 from psips.parameters import Ball, Box, Prior
 from psips.problem import Problem
 from psips.quantities import as_float
+from psips.scales import KEYS as SCALE_KEYS
 from psips.tables import read_cell, read_cells, read_csv
 
 KEYS = (
     *("name", "objectives", "covariance", "arms", "answers", "parameter_set"),
     *("prior", "regularization", "intercept", "noise", "truth", "theta", "results", "guess"),
-    *("delta", "seed", "rules", "study"),
+    *("noise_guess", "partial", "delta", "seed", "rules", "study"),
 )
-OBJECTIVE_KEYS = ("name", "direction", "variance")
+OBJECTIVE_KEYS = ("name", *SCALE_KEYS, "variance")
 SET_KEYS = ("ball", "low", "high")
 PRIOR_KEYS = ("means", "pulls")
+NOISE_GUESS_KEYS = ("covariance", "results")
 SEED_BITS = 128
 WORDS = {str: "a string", int: "a whole number", float: "a number", dict: "a table"}
 RULE_NUMBERS = ("eta", "alpha", "kappa")
@@ -152,6 +155,8 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
         prior=_prior(path, data),
         regularization=data.get("regularization"),
         intercept=data.get("intercept"),
+        noise_guess=_noise_guess(data),
+        partial=data.get("partial", False),
     )
     results = _results(path, data, problem)
     theta = _theta(path, data, problem)
@@ -183,8 +188,8 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
     return ProblemFile(path, problem, theta, noise, results, guess, delta, seed, rules, study)
 
 
-def _objectives(data: Mapping[str, Any]) -> tuple[dict[str, str], Any]:
-    """Directions by name, and the covariance: a matrix, or the objectives' own variances."""
+def _objectives(data: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
+    """Return what is said of each by name, and the covariance or their own variances."""
     entries = data.get("objectives")
     if not isinstance(entries, list) or not entries:
         raise InputError("there are no objectives: add a table [[objectives]] for each")
@@ -208,17 +213,20 @@ def _objectives(data: Mapping[str, Any]) -> tuple[dict[str, str], Any]:
             read_positive(f"the variance of objective {named}", entry["variance"])
     names = [entry["name"] for entry in entries]
     check_distinct("objective", names)
-    directions = {entry["name"]: entry.get("direction", "max") for entry in entries}
+    said = {
+        entry["name"]: {key: entry[key] for key in SCALE_KEYS if key in entry}
+        for entry in entries
+    }
     without = [entry["name"] for entry in entries if "variance" not in entry]
     if "covariance" in data:
         if len(without) < len(entries):
             raise InputError("give either 'covariance' or a variance per objective, not both")
-        return directions, data["covariance"]
+        return said, data["covariance"]
     if without:
         raise InputError(
             f"objective {without[0]!r} has no variance: add one, or the key 'covariance'"
         )
-    return directions, [entry["variance"] for entry in entries]
+    return said, [entry["variance"] for entry in entries]
 
 
 def _arms(path: Path, data: Mapping[str, Any]) -> tuple[Any, Table | None]:
@@ -257,6 +265,14 @@ def _prior(path: Path, data: Mapping[str, Any]) -> Prior | None:
     return Prior(
         _by_row(path, table, "means") if isinstance(means, str) else means, table["pulls"]
     )
+
+
+def _noise_guess(data: Mapping[str, Any]) -> NoiseGuess | None:
+    table = _optional(data, "noise_guess", dict)
+    if table is None:
+        return None
+    _exactly("key of [noise_guess]", table, NOISE_GUESS_KEYS)
+    return NoiseGuess(table["covariance"], table["results"])
 
 
 def _theta(path: Path, data: Mapping[str, Any], problem: Problem) -> Floats | None:

@@ -134,8 +134,8 @@ def _promise(state: State) -> str:
 
 def _design(state: State) -> str:
     problem, rules = state.problem, state.rules
-    sd = np.sqrt(np.diag(problem.covariance))
-    correlation = problem.covariance / np.outer(sd, sd)
+    sd = np.sqrt(np.diag(problem.usual_covariance))
+    correlation = problem.usual_covariance / np.outer(sd, sd)
     head = ["objective", "better", "sd of one result"]
     rows: list[list[Any]] = [
         [name, "more" if way == "max" else "less", f"{sd[c]:.4g}"]

@@ -149,7 +149,7 @@ def arms_table(problem: Problem, engine: Engine) -> pd.DataFrame:
 def _estimates(problem: Problem, engine: Engine, features: Floats) -> dict[str, Any]:
     """Posterior mean and standard deviation of each row, by objective."""
     belief = engine.belief
-    variances = np.diag(problem.covariance)
+    variances = np.diag(problem.usual_covariance)
     if problem.unstructured:
         pulled = belief.pulls > 0
         means = np.where(pulled[:, None], belief.theta, np.nan)

@@ -42,7 +42,7 @@ def find_slips(
     told : sequence of Told
         The new ones, which are compared with each other as well.
     """
-    sd = np.sqrt(np.diag(problem.covariance))
+    sd = np.sqrt(np.diag(problem.usual_covariance))
     new: dict[str, list[int]] = {}
     for place, one in enumerate(told):
         new.setdefault(one.arm, []).append(place)
@@ -101,7 +101,7 @@ def _sentence(
     problem: Problem, study: str, number: int, told: Told, c: int, middle: float, whose: str
 ) -> str:
     objective, value = problem.objectives[c], told.values[c]
-    sd = float(np.sqrt(problem.covariance[c, c]))
+    sd = float(np.sqrt(problem.usual_covariance[c, c]))
     return (
         f"{told.where}{objective} = {value:g} is {abs(value - middle) / sd:,.0f} standard "
         f"deviations from {whose} (about {middle:g}): if it is a slip, `psips study correct "

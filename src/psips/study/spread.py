@@ -40,7 +40,7 @@ def spreads(state: State) -> list[Spread]:
     values = np.array([result.values for result in counted])
     sums = np.column_stack([np.bincount(arms, column, problem.K) for column in values.T])
     squares = ((values - (sums / np.maximum(pulls, 1)[:, None])[arms]) ** 2).sum(axis=0)
-    ratios = np.sqrt(squares / freedom / np.diag(problem.covariance)).tolist()
+    ratios = np.sqrt(squares / freedom / np.diag(problem.usual_covariance)).tolist()
     low, high = np.sqrt(freedom / chi2.ppf([0.975, 0.025], freedom)).tolist()
     return [
         Spread(name, r, r * low, r * high)

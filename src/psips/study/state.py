@@ -59,7 +59,7 @@ class State:
         self.conduct = Conduct(hold=None) if self.schema == 1 else Conduct.read(data["conduct"])
         self._start_sessions()
         self.ledger = Ledger(created.study, self.identity)
-        variances = self.problem.covariance.diagonal()
+        variances = self.problem.usual_covariance.diagonal()
         self.holder = Holder((variances**0.5).tolist(), self.problem.arms, self.conduct.hold)
         self.keys: dict[str, Recorded] = {}
         self.proposals: dict[int, dict[str, Any]] = {}  # changes that wait for another person

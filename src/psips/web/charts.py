@@ -86,7 +86,7 @@ def front(look: Look, x: int, y: int, hide: bool) -> str:
         return '<p class="small">There is nothing to draw yet.</p>'
     if look.problem.d == 1:
         return _intervals(look, shown)
-    sds = np.sqrt(np.diag(look.problem.covariance))
+    sds = np.sqrt(np.diag(look.problem.usual_covariance))
     across = axis_of((a.means[x] for a in shown), LEFT, WIDTH - RIGHT)
     up = axis_of((a.means[y] for a in shown), HEIGHT - BOTTOM, TOP)
     parts = [_frame(across, up, _title(look, x), _title(look, y), HEIGHT)]

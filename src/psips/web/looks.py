@@ -214,4 +214,4 @@ def course_of(study: Study) -> Course:
 
 def covariance_of(problem: Problem, x: int, y: int) -> Floats:
     """Return the covariance of the noise in two objectives."""
-    return np.asarray(problem.covariance[np.ix_([x, y], [x, y])], np.float64)
+    return np.asarray(problem.usual_covariance[np.ix_([x, y], [x, y])], np.float64)
