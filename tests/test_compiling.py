@@ -15,9 +15,9 @@ from psips import compiling
 SMALL = """
 import numpy as np
 import psips.session
-from psips.kernels.pareto import pareto_mask
-print(pareto_mask(np.array([[1.0, 0.0], [0.0, 0.5]])).tolist())
-print(pareto_mask._cache.cache_path)
+from psips.kernels.belief import spans
+print(spans(np.eye(2), np.ones(2)), spans(np.eye(2), np.zeros(2)))
+print(spans._cache.cache_path)
 """
 # As if neither the installation nor the home folder could be written to.
 READ_ONLY = """

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -56,19 +57,17 @@ def test_a_server_ends_what_it_has_begun(url: str, tmp_path: Path) -> None:
     with process(url, log) as (server, where, said):
         assert "only this machine is served" in said
         api = f"{where}/api/v1/studies/{slug(NAME)}"
-        answers: list[int] = []
-
-        def ask() -> None:  # the first ask loads compiled code, so it takes a while
-            answers.append(httpx.post(f"{api}/ask", json={}, timeout=60).status_code)
-
         assert httpx.get(f"{where}/healthz", timeout=60).json() == {"ok": True}
-        asking = threading.Thread(target=ask)
-        asking.start()
-        time.sleep(0.5)
-        server.send_signal(signal.SIGTERM)
+        address = urlsplit(api)
+        with socket.create_connection((address.hostname, address.port), 60) as asking:
+            head = f"POST {address.path}/ask HTTP/1.1\r\nHost: {address.netloc}\r\n"
+            body = "Content-Type: application/json\r\nContent-Length: 2\r\n"
+            asking.sendall(f"{head}{body}Expect: 100-continue\r\n\r\n".encode())
+            assert asking.recv(1000).startswith(b"HTTP/1.1 100")  # it has begun to answer
+            server.send_signal(signal.SIGTERM)
+            asking.sendall(b"{}")
+            assert asking.recv(1000).startswith(b"HTTP/1.1 200")
         assert server.wait(30) == 0
-        asking.join()
-    assert answers == [200]
     with open_store(url) as store:
         assert len(Study.open(NAME, store).tickets) == 1
     text = log.read_text()
