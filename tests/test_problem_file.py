@@ -39,7 +39,7 @@ def documented(tmp_path: Path) -> Path:
     blocks = re.findall(
         r"`([\w-]+\.\w+)`:\n\n```\w+\n(.*?)```", DOCUMENT.read_text(), re.DOTALL
     )
-    assert len(blocks) == 10
+    assert len(blocks) == 11
     for name, text in blocks:
         (tmp_path / name).write_text(text)
     return tmp_path
@@ -49,6 +49,12 @@ def test_documented_prior(documented: Path) -> None:
     file = read_problem_file(documented / "belief.toml")
     assert file.rules == {"stopping": "bayes"}
     assert file.problem.prior == Prior([[5, 2], [4, 1], [4.3, 2.5]], [2, 2, 2])
+
+
+def test_documented_noise(documented: Path) -> None:
+    problem = read_problem_file(documented / "assay.toml").problem
+    assert (problem.noise, problem.partial) == ("per-arm", True)
+    assert problem.labels == ("cured", "pain", "days (mean of the logarithm)")
 
 
 def test_documented_example(documented: Path) -> None:

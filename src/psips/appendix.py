@@ -10,6 +10,7 @@ import numpy as np
 from psips import __version__
 from psips.page import table
 from psips.problem import Problem
+from psips.quantities import in_words
 from psips.store import Event, is_time
 from psips.study import Verification
 from psips.study.state import CONFIRMED, CORRECTED, WITHDRAWN, State
@@ -87,8 +88,8 @@ def features(problem: Problem) -> str:
     return text
 
 
-def _values(values: dict[str, float]) -> str:
-    return ", ".join(f"{name} {value:g}" for name, value in values.items())
+def _values(values: dict[str, float | None]) -> str:
+    return ", ".join(f"{name} {in_words(value)}" for name, value in values.items())
 
 
 def in_utc(at: str) -> str:

@@ -89,7 +89,7 @@ def history_of(source: Session | Study) -> History:
         problem, session = state.problem, state.session
         counted = [result for result in state.ledger.results if result.counts]
         arms = np.array([problem.arm_index(result.arm) for result in counted], np.int64)
-        values = np.array([result.values for result in counted]).reshape(-1, problem.d)
+        values = np.array([r.values for r in counted], dtype=np.float64).reshape(-1, problem.d)
     elif isinstance(source, Session):
         problem, session = source.problem, source
         arms, values = source.told

@@ -93,7 +93,7 @@ def _by_arm(objectives: Sequence[str], arms: Sequence[str], given: object) -> li
         return None
     try:
         array = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     if array.ndim != 3:
         return None

@@ -24,6 +24,7 @@ from psips.promises import (
     short_promise,
     within,
 )
+from psips.quantities import in_words
 from psips.rules import CALIBRATION, SAMPLING, STOPPING
 from psips.study import Study
 from psips.study.inputs import now, stamp
@@ -106,7 +107,7 @@ def _held(study: Study) -> str:
     if not study.held:
         return ""
     rows = [
-        [result.number, result.arm, ", ".join(f"{x:g}" for x in result.values), result.told]
+        [result.number, result.arm, ", ".join(map(in_words, result.values)), result.told]
         for result in study.held
     ]
     return (

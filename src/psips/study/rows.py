@@ -8,11 +8,11 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 from psips.errors import InputError, listing, nearest, quote, unknown
-from psips.measurements import ARM, means_refused, summary_column
+from psips.measurements import ARM, is_missing, means_refused, summary_column
 from psips.problem import Problem
-from psips.quantities import as_float, parse_number
+from psips.quantities import as_float, in_words, parse_number
 from psips.study.inputs import check_size
-from psips.study.ledger import Ledger
+from psips.study.ledger import Ledger, Values
 from psips.tabular import read_grid
 
 TICKET = "ticket"  # the column that names the ticket
@@ -32,7 +32,7 @@ class Told(NamedTuple):
 
     ticket: str | None
     arm: str
-    values: tuple[float, ...]
+    values: Values
     kept: Mapping[str, str] | None = None
     where: str = ""
 
@@ -159,7 +159,9 @@ def same_results(problem: Problem, payload: Mapping[str, Any], rows: Iterable[Ro
     for row in rows:
         cells = row.cells
         ticket = _text(cells.get(TICKET))
-        values = {o: _number(o, cells.get(o)) for o in problem.objectives}
+        values = {
+            o: _number(problem, c, cells.get(o)) for c, o in enumerate(problem.objectives)
+        }
         wanted.append((ticket or _text(cells.get(ARM)), values))
     return [(entry["ticket"] or entry["arm"], entry["values"]) for entry in told] == wanted
 
@@ -169,17 +171,19 @@ def _read_row(
 ) -> tuple[Told | None, list[str]]:
     """Return a result, or everything that is wrong with it."""
     wrong: list[str] = []
-    values: list[float] = []
+    values: list[float | None] = []
     name, arm = _text(cells.get(TICKET)), _text(cells.get(ARM))
     try:
         arm = _find_arm(problem, ledger, name, arm)
     except InputError as error:
         wrong.append(str(error))
-    for objective in problem.objectives:
+    for c, objective in enumerate(problem.objectives):
         try:
-            values.append(_number(objective, cells.get(objective)))
+            values.append(_number(problem, c, cells.get(objective)))
         except InputError as error:
             wrong.append(str(error))
+    if not wrong and all(value is None for value in values):
+        wrong.append("the result has no value in any objective: give at least one")
     if wrong or arm is None:
         return None, wrong
     return Told(name, arm, tuple(values)), []
@@ -216,10 +220,12 @@ def _is_known(problem: Problem, ledger: Ledger, told: Told) -> bool:
         )
     if result.values != told.values:
         has = ", ".join(
-            f"{o}={v!r}" for o, v in zip(problem.objectives, result.values, strict=True)
+            f"{o}={in_words(v) if v is None else repr(v)}"
+            for o, v in zip(problem.objectives, result.values, strict=True)
         )
+        what = "is to be completed" if None in result.values else "was wrong"
         raise InputError(
-            f"ticket {ticket.id!r} has another result already ({has}): if that one was wrong, "
+            f"ticket {ticket.id!r} has another result already ({has}): if that one {what}, "
             "correct it"
         )
     return True
@@ -232,19 +238,22 @@ def _text(cell: Any) -> str | None:
     return str(cell)
 
 
-def _number(objective: str, cell: Any) -> float:
-    """Read a cell of a file or of a table."""
+def _number(problem: Problem, c: int, cell: Any) -> float | None:
+    """Read a cell of a file or of a table; None if it is missing and may be."""
+    objective, scale = problem.objectives[c], problem.scales[c]
     if isinstance(cell, float) and math.isfinite(cell):
-        return check_size(objective, cell)
+        return scale.check(objective, check_size(objective, cell))
     what = f"the value of {quote(objective)}"
-    if cell is None or cell == "":
+    if is_missing(cell):
+        if problem.partial:
+            return None
         raise InputError(
-            f"{what} is missing: fill it in, or leave such lines of a file out with "
-            "--skip-incomplete"
+            f"{what} is missing: fill it in, leave such lines of a file out with "
+            "--skip-incomplete, or allow for results with holes by partial = true in the design"
         )
     value = parse_number(what, cell) if isinstance(cell, str) else as_float(cell)
     if value is None:
         raise InputError(f"{what} must be a number, got {quote(cell)}")
     if not math.isfinite(value):
         raise InputError(f"{what} must be finite, got {quote(cell)}")
-    return check_size(objective, value)
+    return scale.check(objective, check_size(objective, value))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -274,9 +275,7 @@ class Study(View):
         key : str, optional
             Of the event: given again with the same key, it is recorded once.
         """
-        new = read_changes(self.problem, values)
-        for objective, value in new.items():
-            check_size(objective, value)
+        new = {o: _sized(o, x) for o, x in read_changes(self.problem, values).items()}
         decide = changes.correction(changes.find_result(ticket, result), new, reason)
 
         def same(event: Event) -> bool:
@@ -359,9 +358,14 @@ class Study(View):
         released = tuple(r.number for r in found if r.counts and not r.confirmed)
         return Receipt((), known, state.session.stopped, waits=waits, released=released)
 
-    def _read(self, values: Any) -> list[float]:
+    def _read(self, values: Any) -> list[float | None]:
         cells: list[float] = read_values(self.problem, values).tolist()
-        return [check_size(o, x) for o, x in zip(self.problem.objectives, cells, strict=True)]
+        return [_sized(o, x) for o, x in zip(self.problem.objectives, cells, strict=True)]
+
+
+def _sized(objective: str, value: float) -> float | None:
+    """Return a value that can be reckoned with; None if it is missing."""
+    return None if math.isnan(value) else check_size(objective, value)
 
 
 @contextmanager
