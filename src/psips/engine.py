@@ -378,7 +378,7 @@ def nowhere(model: Model) -> Source:
     return Source(
         0,
         np.zeros((model.K, d)),
-        np.zeros((d, d)),
+        np.zeros((0, d, d)),
         np.zeros(d),
         np.zeros(d),
         np.zeros((0, d)),

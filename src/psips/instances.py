@@ -22,7 +22,7 @@ from psips.hard_instances import Truth
 from psips.kernels.model import Floats, Ints
 from psips.problem import Problem
 
-NOISES = ("gaussian", "bernoulli")
+NOISES = ("gaussian", "bernoulli", "student", "lognormal")
 TRIES = 2_000_000  # random instances drawn before giving up on a bound on H
 
 

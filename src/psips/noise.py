@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,8 @@ import numpy as np
 
 from psips.checks import Nested, by_name, frozen, nested, read_covariance, read_positive
 from psips.errors import InputError, quote, unknown
-from psips.kernels.model import Floats
+from psips.kernels.model import EACH, OWN, POOLED, SHARED, Floats, NoiseModel
+from psips.scales import Scale
 
 KNOWN, ESTIMATE, PER_ARM = "known", "estimate", "per-arm"
 UNKNOWN = (ESTIMATE, PER_ARM)
@@ -103,3 +105,30 @@ def _by_arm(objectives: Sequence[str], arms: Sequence[str], given: object) -> li
             f"give one for each, or one for all"
         )
     return list(array)
+
+
+def noise_model(
+    noise: str,
+    covariance: Floats | None,
+    guess: NoiseGuess | None,
+    scales: Sequence[Scale],
+    K: int,
+    turn: Floats,
+    partial: bool,
+) -> NoiseModel:
+    """Return what is known of the noise as the kernels read it; ``turn`` (d, d) are signs."""
+    d = len(scales)
+    given, matrix, worth, least = np.zeros((0, d, d)), np.zeros((d, d)), 0.0, 1
+    if covariance is not None:
+        mode = SHARED if covariance.ndim == 2 else EACH
+        if mode == EACH or partial:
+            given = np.broadcast_to(covariance * turn + 0.0, (K, d, d)).copy()
+    else:
+        mode, arms = (POOLED, K) if noise == ESTIMATE else (OWN, 1)
+        if guess is not None:
+            objectives = [str(c) for c in range(d)]
+            matrix = read_covariance(objectives, guess.covariance) * turn + 0.0
+            worth = guess.results * arms
+        least = 1 + max(0, math.ceil((d - worth) / arms))
+    binary = np.array([float(scale.binary) for scale in scales])
+    return NoiseModel(mode, partial, given, matrix, worth, binary, least)

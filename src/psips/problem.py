@@ -30,10 +30,12 @@ from psips.errors import InputError, quote, unknown
 from psips.features import read_design
 from psips.kernels.model import BALL, BOX, Floats, Model
 from psips.names import as_recorded
-from psips.noise import KNOWN, NoiseGuess, read_guess, read_noise
+from psips.noise import KNOWN, NoiseGuess, noise_model, read_guess, read_noise
 from psips.parameters import Ball, Box, Limits, Prior, check_inside, limits, read_prior
 from psips.recorded import read_record
 from psips.scales import Scale, read_scale
+
+MOST_WITH_HOLES = 8  # objectives, if results may have holes: patterns of them are counted
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -186,6 +188,7 @@ class Problem:
         if not isinstance(partial, bool):
             raise InputError(f"partial must be True or False, got {quote(partial)}")
         put("partial", partial)
+        self._check_noise()
         kind, few = ("answer", self.n) if self.transductive else ("arm", self.K)
         if few < 2:
             raise InputError(f"a problem needs at least two {kind}s, got {few}")
@@ -202,6 +205,20 @@ class Problem:
                     f"not tell every entry of theta, which a Box is about: leave out features "
                     f"that depend on others, or give a regularization"
                 )
+
+    def _check_noise(self) -> None:
+        """Refuse what cannot be reckoned with features, or with holes in many objectives."""
+        one = self.noise == KNOWN and self.covariance is not None and self.covariance.ndim == 2
+        if not self.unstructured and not (one and not self.partial):
+            what = "results with holes" if one else "noise that is not known, or not the same,"
+            raise InputError(
+                f"{what} cannot be reckoned with for arms with features: give one covariance "
+                f"for all arms and complete results, or leave the features out"
+            )
+        if self.partial and self.d > MOST_WITH_HOLES:
+            raise InputError(
+                f"results may have holes in at most {MOST_WITH_HOLES} objectives, got {self.d}"
+            )
 
     @property
     def K(self) -> int:  # noqa: N802
@@ -294,18 +311,23 @@ class Problem:
     def model(self) -> Model:
         """The problem as the kernels read it: arrays, every objective maximised."""
         # Kernels are compiled for writable C-ordered arrays, hence the copies.
-        if self.covariance is None or self.covariance.ndim == 3:
-            what = "different for every arm" if self.noise == KNOWN else "not known"
-            raise InputError(
-                f"this version cannot reckon with noise that is {what} yet: give one "
-                f"covariance for all arms"
-            )
-        if self.partial:
-            raise InputError(
-                "this version cannot reckon with results that have holes yet: leave out partial"
-            )
-        Sigma = self.covariance * np.outer(self.signs, self.signs) + 0.0  # no negative zeros
-        diagonal = not np.any(Sigma - np.diag(np.diag(Sigma)))
+        turn = np.outer(self.signs, self.signs)
+        usual = self.usual_covariance
+        Sigma = (
+            np.where(np.isnan(usual), np.eye(self.d), usual * turn) + 0.0
+        )  # no negative zeros
+        noise = noise_model(
+            self.noise,
+            self.covariance,
+            self.noise_guess,
+            self.scales,
+            self.K,
+            turn,
+            self.partial,
+        )
+        apart = noise.given if len(noise.given) else Sigma
+        apart = apart * (1.0 - np.eye(self.d))
+        diagonal = self.d == 1 or (self.noise == KNOWN and not np.any(apart))
         P = np.diag(1.0 / np.diag(Sigma)) if diagonal else np.linalg.inv(Sigma)
         kind, ball, low, high = self._theta_limits()
         A, Z, basis = self.coordinates
@@ -341,6 +363,7 @@ class Problem:
             explore=explore,
             frame=frame,
             first=first,
+            noise=noise,
         )
 
     @cached_property

@@ -297,6 +297,11 @@ class Rules:
                 f"proven, or measured, for the data alone; choose stopping='bayes' or leave "
                 f"the prior out"
             )
+        if problem.model.noise.mode != 0 or problem.partial:
+            raise InputError(
+                "this version cannot reckon with noise that is not known, or not the same for "
+                "all arms, nor with holes, yet: give one covariance and complete results"
+            )
         for rule in (self.sampling, self.stopping):
             if rule in RADII and not problem.unstructured:
                 raise InputError(
