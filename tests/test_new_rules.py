@@ -21,7 +21,7 @@ def choose_last(run: Run) -> int:
     """Pull the last arm, for ever."""
     arm = opening(run)
     if arm < 0:
-        arm = run.model.K - 1
+        arm = run.scene.model.K - 1
         run.learner.pending[arm] += 1.0
     return arm
 
@@ -29,7 +29,7 @@ def choose_last(run: Run) -> int:
 @step
 def judge_fifty(run: Run) -> int:
     """Stop after fifty results of the last arm."""
-    enough = run.belief.pulls[run.model.K - 1] >= 50.0
+    enough = run.scene.belief.pulls[run.scene.model.K - 1] >= 50.0
     run.outcome[STOPPED] = 1.0 if enough else 0.0
     return 0
 

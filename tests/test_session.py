@@ -467,7 +467,7 @@ def test_snapshot_keeps_a_parameter_set() -> None:
     [
         (
             {"format": 99},
-            "the snapshot has format 99, but this version of psips reads format 4",
+            "the snapshot has format 99, but this version of psips reads format 5",
         ),
         ({"format": None}, "the snapshot has format None"),
         ({"engine": {}}, "the snapshot is damaged"),

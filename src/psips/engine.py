@@ -6,9 +6,10 @@ the key and of the results it was told, in their order.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,24 +23,40 @@ from psips.kernels.accounts import (
     weigh_account,
 )
 from psips.kernels.belief import RESULTS, SPANNED, Belief, empty_belief, learn, refit
-from psips.kernels.cover import Cover, empty_cover
-from psips.kernels.draws import Draw, empty_draw
-from psips.kernels.front import MEMBERS, RECORDS, Front, empty_front
+from psips.kernels.cover import RECORDS, Cover
+from psips.kernels.front import MEMBERS, Front
 from psips.kernels.jit import address, no_steps
 from psips.kernels.loop import ASK, PREDICT, RUN, TELL, drive
 from psips.kernels.model import Floats, Model, Stream
 from psips.kernels.noise import Source
 from psips.kernels.outcome import HINT, OUTCOMES, STOPPED
+from psips.kernels.posterior import OWN
 from psips.kernels.records import Record
 from psips.kernels.rival import Rival, empty_rival
+from psips.kernels.scene import LITERALS, PROPOSALS, Scene, empty_scene
 from psips.kernels.state import REBUILD, Learner, Run, empty_learner
 from psips.rules import STOPPING, Program
 
+FORMAT = 5  # of snapshots
 CAPACITY = 4096  # half-spaces a cover may hold; a larger one is not built
 SWIFT = 100  # answers up to which a step takes no time that anybody would cut short
 PAUSE = 0.1  # seconds that a slice of a run takes, about
 FIRST_SLICE = 64  # results in the first of them
 LARGE_CAPACITY = 32768  # the same, beyond a hundred answers
+
+
+class Outcome(NamedTuple):
+    """What the stopping rule says of the results told so far, as far as it says it."""
+
+    stopped: float
+    log_hit: float  # log of the index of the first draw in the alternative
+    log_budget: float  # log of how many draws it must not be among
+    inflation: float
+    log_learned: float  # log of the index of the learner's first hit
+    evidence: float
+    threshold: float
+    settled: float  # of the rule 'predicted': claims that hold,
+    pieces: float  # .. and all of them
 
 
 class Engine:
@@ -61,13 +78,13 @@ class Engine:
         self.prior = prior
         capacity = 0 if program.published else capacity_for(model)
         self.belief: Belief = empty_belief(model)
-        self.front: Front = empty_front(model)
-        self.cover: Cover = empty_cover(model, capacity)
+        self._scene: Scene = empty_scene(model, self.belief, capacity)
+        self.front: Front = self._scene.front
+        self.cover: Cover = self._scene.cover
         self.learner: Learner = empty_learner(model)
-        self.rival: Rival = empty_rival(model, self.front)
-        self.outcome: Floats = np.zeros(OUTCOMES)
-        self.outcome[HINT + 1] = -1.0
-        self._draw: Draw = empty_draw(model, capacity)
+        self.rival: Rival = empty_rival(model)
+        self._outcome: Floats = np.zeros(OUTCOMES)
+        self._outcome[HINT + 1] = -1.0
         self._nowhere = nowhere(model)
         self.accounts: list[Account] = []  # of the rule 'predicted'
         self.active = -1  # which of them was predicted last
@@ -83,16 +100,12 @@ class Engine:
     def _hold_together(self) -> None:
         """Make of the parts what the steps are handed."""
         self._run = Run(
-            self.model,
+            self._scene,
             self.program.options,
-            self.belief,
-            self.front,
-            self.cover,
-            self._draw,
             self.learner,
             self.rival,
             self.account,
-            self.outcome,
+            self._outcome,
             self.key,
             self._shared,
         )
@@ -171,7 +184,7 @@ class Engine:
         """Do one step, or a slice of a run; one that can be long where Ctrl-C is seen."""
         step = mode, source, noise_key, results
         if self.program.published or self.model.n > SWIFT:
-            return attentively(self._step, *step, stop=self._draw.made)
+            return attentively(self._step, *step, stop=self._scene.draw.made)
         return self._step(*step)
 
     def _step(self, mode: int, source: Source, noise_key: Stream, results: int) -> int:
@@ -212,7 +225,7 @@ class Engine:
             )
         self._hold_together()
         weigh_account(self.model, self.belief, self.account)
-        conclude_account(self.front, self.account, self.outcome)
+        conclude_account(self.front, self.account, self._outcome)
 
     @property
     def _is_rival(self) -> bool:
@@ -225,6 +238,15 @@ class Engine:
         return self.accounts[self.active] if self.accounts else self._nothing
 
     @property
+    def outcome(self) -> Outcome:
+        """What the stopping rule says."""
+        return Outcome(*self._outcome.tolist())
+
+    def go_on(self) -> None:
+        """Let a run that has stopped go on."""
+        self._outcome[STOPPED] = 0.0
+
+    @property
     def results(self) -> int:
         """How many results were told."""
         return int(self.belief.tally[RESULTS])
@@ -232,7 +254,7 @@ class Engine:
     @property
     def stopped(self) -> bool:
         """Whether the stopping rule holds for the results told so far."""
-        return bool(self.outcome[STOPPED] == 1.0)
+        return bool(self._outcome[STOPPED] == 1.0)
 
     @property
     def candidate(self) -> list[int]:
@@ -251,57 +273,61 @@ class Engine:
     @property
     def proposals(self) -> Floats:
         """Proposals and literal draws made so far (2,)."""
-        return self._draw.made[:2]
+        return self._scene.draw.made[[PROPOSALS, LITERALS]]
 
     def ratio(self) -> tuple[float, float]:
         """Evidence of the rule "glr" in full, and its threshold; the run is left as it is."""
         from psips.kernels.ratio import weigh_ratio
 
-        eta = self.program.options.eta
-        found: tuple[float, float] = weigh_ratio(
-            self.model,
-            self.program.options.calibration,
-            *self._aside()[1:],
-            max(1.0, 1.0 / eta) if eta > 0.0 else 1.0,
-        )
+        options = self.program.options
+        spare = 1.0 if options.halves else max(1.0, 1.0 / options.eta)
+        found: tuple[float, float] = weigh_ratio(self._aside(), options.calibration, spare)
         return found
 
     def change_probability(self, draws: int = 4096) -> tuple[float, float]:
         """Log of P(Alt(S_hat) | data) and its relative standard error."""
         from psips.kernels.estimate import change_probability
 
-        return attentively(change_probability, *self._aside(), self.key, draws)
+        return attentively(change_probability, self._aside(), self.key, draws)
 
     def probabilities(self, draws: int = 4096) -> tuple[Floats, Floats]:
         """By answer, the probability of being Pareto-optimal and its standard error."""
         from psips.kernels.estimate import probabilities
 
-        return attentively(probabilities, *self._aside(), self.key, draws)
+        return attentively(probabilities, self._aside(plain=True), self.key, draws)
 
-    def _aside(self) -> tuple[Model, Belief, Front, Cover, Draw]:
-        """Return what is known and room to look at it, so that the run is left as it is."""
-        model = self.model
-        capacity = capacity_for(model)
-        room = empty_front(model), empty_cover(model, capacity), empty_draw(model, capacity)
-        return (model, self.belief, *room)
+    def _aside(self, plain: bool = False) -> Scene:
+        """Return what is known and room to look at it, so that the run is left as it is.
+
+        ``plain``: by half-spaces without slack.
+        """
+        model = replace(self.model, slack=self.model.level) if plain else self.model
+        return empty_scene(model, self.belief, capacity_for(model))
 
     def snapshot(self) -> dict[str, Any]:
         """Return the state as plain data; floats survive JSON to the bit."""
-        used = int(self.front.size[RECORDS])
+        used = int(self.cover.life[RECORDS])
+        posterior = _plain(self._scene.posterior, None)
         return {
+            "format": FORMAT,
             "belief": _plain(self.belief, None),
+            "posterior": {name: posterior[name] for name in OWN},
             "front": _plain(self.front, None),
             "cover": _plain(self.cover, used),
             "learner": _plain(self.learner, None),
             **({"rival": _plain(self.rival, None)} if self._is_rival else {}),
             **(self._accounts() if self.program.stopping == "predicted" else {}),
-            "outcome": [repr(float(v)) for v in self.outcome],
+            "outcome": [repr(float(v)) for v in self._outcome],
             "key": [int(v) for v in self.key],
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take over the state of ``snapshot``."""
+        """Take over the state of ``snapshot``; one of another format is a ValueError."""
+        if state.get("format") != FORMAT:
+            raise ValueError(f"format {state.get('format')!r} in the place of {FORMAT}")
         _fill(self.belief, state["belief"])
+        posterior = _arrays(self._scene.posterior)
+        _fill_arrays({name: posterior[name] for name in OWN}, state["posterior"])
         _fill(self.front, state["front"])
         _fill(self.cover, state["cover"])
         _fill(self.learner, state["learner"])
@@ -309,7 +335,7 @@ class Engine:
             _fill(self.rival, state["rival"])
         if self.program.stopping == "predicted":
             self._reopen(state["accounts"], int(state["active"]))
-        self.outcome[:] = [float(v) for v in state["outcome"]]
+        self._outcome[:] = [float(v) for v in state["outcome"]]
         self.key[:] = np.array(state["key"], np.uint64)
 
     def _accounts(self) -> dict[str, Any]:
@@ -366,7 +392,11 @@ def _plain(part: Record, used: int | None) -> dict[str, Any]:
 
 
 def _fill(part: Record, plain: dict[str, Any]) -> None:
-    for name, array in _arrays(part).items():
+    _fill_arrays(_arrays(part), plain)
+
+
+def _fill_arrays(arrays: dict[str, Any], plain: dict[str, Any]) -> None:
+    for name, array in arrays.items():
         values = np.asarray(plain[name], array.dtype)
         if values.size:
             array[: len(values)] = values

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -248,24 +248,25 @@ class _Game:
             self.Z = Z @ self.basis
 
     def answer(self, w: Floats) -> tuple[Any, ...]:
-        """Return F(w); (z, m); x_k, c_k and y_k; lambda - theta as kernels see it; gains."""
+        """Return F(w); (z, m); x_k, c_k and y_k; lambda - theta; gains."""
+        from psips.kernels.posterior import posterior_of
         from psips.kernels.response import respond
 
-        model = self.problem.model
-        empty = np.zeros((0, 0))
+        model = replace(self.problem.model, A=self.A, Z=self.Z)
+        nothing = np.zeros((len(self.basis.T), model.d))
         if model.unstructured:
-            inverse = 1 / np.maximum(w, FLOOR * w.max())
-            found = attentively(
-                respond, model.Sigma, self.mu, self.inside, inverse, empty, empty, np.inf
-            )
-            return (*found[:5], found[5] @ model.Sigma, found[6])
-        V = self.A.T @ (w[:, None] * self.A) + FLOOR * w.max() * np.eye(self.A.shape[1])
-        F = np.linalg.inv(np.linalg.cholesky(V)).T  # F F^T = V^-1
-        W, AF = np.ascontiguousarray(self.Z @ F), np.ascontiguousarray(self.A @ F)
-        found = attentively(
-            respond, model.Sigma, self.mu, self.inside, np.zeros(0), W, AF, np.inf
-        )
-        return (*found[:5], self.basis @ F @ found[5] @ model.Sigma, found[6])
+            raised = np.maximum(w, FLOOR * w.max())
+            p = posterior_of(model, raised, nothing, self.basis)
+            p.C[:] = model.Sigma / raised[:, None, None]
+        else:
+            V = self.A.T @ (w[:, None] * self.A) + FLOOR * w.max() * np.eye(self.A.shape[1])
+            F = np.linalg.inv(np.linalg.cholesky(V)).T  # F F^T = V^-1
+            p = posterior_of(model, w, nothing, np.ascontiguousarray(F))
+            p.W[:] = self.Z @ F
+        p.mu[:] = self.mu
+        found = attentively(respond, p, np.flatnonzero(self.inside), np.inf)
+        change = found[5] if model.unstructured else self.basis @ found[5]
+        return (*found[:5], change, found[6])
 
     def respond(self, w: Floats) -> BestResponse:
         problem = self.problem

@@ -13,7 +13,6 @@ from psips.engine import Engine
 from psips.errors import InputError, quote
 from psips.kernels.belief import spans
 from psips.kernels.model import Floats, Ints
-from psips.kernels.outcome import EVIDENCE, LOG_BUDGET, THRESHOLD
 from psips.problem import Problem
 from psips.rules import Rules
 from psips.seeds import Key
@@ -133,12 +132,12 @@ def _evidence(history: History, engine: Engine) -> tuple[float, float, float]:
     if rules.stopping == "glr":
         return *engine.ratio(), math.nan
     if rules.stopping == "predicted":
-        return float(engine.outcome[EVIDENCE]), float(engine.outcome[THRESHOLD]), math.nan
+        return engine.outcome.evidence, engine.outcome.threshold, math.nan
     if rules.stopping == "certified":
         found = verdicts_of(history.problem, engine)
         return sum(one.verdict != "open" for one in found), history.problem.n, math.nan
     log_change, _ = engine.change_probability(DRAWS)
-    return math.exp(log_change), rules.delta, math.exp(-engine.outcome[LOG_BUDGET])
+    return math.exp(log_change), rules.delta, math.exp(-engine.outcome.log_budget)
 
 
 def _replay(history: History, looks: Ints) -> Iterator[Engine]:

@@ -364,6 +364,9 @@ class Problem:
             frame=frame,
             first=first,
             noise=noise,
+            unit=np.sqrt(np.diag(Sigma)),
+            slack=np.zeros(self.d),
+            level=np.zeros(self.d),
         )
 
     @cached_property

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from psips.compiling import watch
-from psips.engine import Engine
+from psips.engine import FORMAT, Engine
 from psips.errors import InputError, check_keys, quote
 from psips.instances import Results
 from psips.kernels.model import Floats
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 watch()  # kernels are compiled when they are first called
 
-FORMAT = 4  # of snapshots
 _ABSENT = object()
 
 

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psips.engine import Engine
-from psips.kernels.accounts import PIECES, SETTLED
 from psips.kernels.model import Floats
-from psips.kernels.outcome import EVIDENCE, LOG_BUDGET, LOG_HIT, THRESHOLD
 from psips.lack_of_fit import Fit, fit_of
 from psips.problem import Problem
 from psips.verdicts import verdicts_of
@@ -183,24 +181,24 @@ def _evidence(engine: Engine, settled: int) -> dict[str, float | None]:
     if rule == "glr":
         return _of_ratio(engine)
     if rule == "bayes":
-        value, threshold = float(outcome[EVIDENCE]), float(outcome[THRESHOLD])
+        value, threshold = outcome.evidence, outcome.threshold
         fraction = 1.0 if engine.stopped else min(1.0, value / max(threshold, 1e-300))
         return {"evidence": value, "threshold": threshold, "fraction": fraction}
     if rule == "predicted":
-        value, threshold = float(outcome[EVIDENCE]), float(outcome[THRESHOLD])
+        value, threshold = outcome.evidence, outcome.threshold
         fraction = 1.0 if engine.stopped else 0.99 * min(1.0, value / max(threshold, 1e-300))
         return {
             "evidence": value,
             "threshold": threshold,
-            "settled": max(0.0, float(outcome[SETTLED])),
-            "claims": max(0.0, float(outcome[PIECES])),
+            "settled": max(0.0, outcome.settled),
+            "claims": max(0.0, outcome.pieces),
             "fraction": fraction,
         }
     if rule in ("certified", "ape", "elimination"):
         n = engine.model.n
-        settled = settled if rule == "certified" else int(outcome[EVIDENCE])
+        settled = settled if rule == "certified" else int(outcome.evidence)
         return {"settled": float(settled), "answers": float(n), "fraction": settled / n}
-    hit, budget = float(outcome[LOG_HIT]), float(outcome[LOG_BUDGET])
+    hit, budget = outcome.log_hit, outcome.log_budget
     if engine.stopped:
         fraction = 1.0
     elif rule == "never" or budget <= 0.0:

@@ -13,34 +13,17 @@ import numba
 import numpy as np
 
 import naive
-from psips.kernels.belief import Belief, empty_belief, in_theta
-from psips.kernels.cone import Metric, move, moved, nonnegative, project
-from psips.kernels.cover import DEPTH, Cover, empty_cover, refresh
-from psips.kernels.draws import Draw, empty_draw
-from psips.kernels.firsthit import (
-    LATE,
-    LEARNER,
-    _propose,
-    contained,
-    early_hit,
-    later_hit,
-    tries,
-    weigh,
-)
-from psips.kernels.front import (
-    EAGER,
-    LIVE,
-    MEMBERS,
-    RECORDS,
-    Front,
-    elect,
-    empty_front,
-    find_change,
-)
+from psips.kernels.belief import RESULTS, Belief, empty_belief, in_theta
+from psips.kernels.cone import nonnegative, project
+from psips.kernels.cover import AGE, LEARNER, RECORDS, SPARE, STOPPER, dismiss, is_eager
+from psips.kernels.draws import changes_set, find_change
+from psips.kernels.firsthit import LATE, contained, early_hit, later_hit, propose, tries, weigh
+from psips.kernels.front import LIVE, MEMBERS, Front, elect
 from psips.kernels.hedge import feed, weights
 from psips.kernels.learner import posterior_gains, shares
 from psips.kernels.model import BALL, EVERYTHING, Model
-from psips.kernels.pareto import in_alternative
+from psips.kernels.posterior import Posterior, move, moved, posterior_of
+from psips.kernels.renewing import refresh
 from psips.kernels.rng import (
     exponential,
     log_geometric,
@@ -50,6 +33,7 @@ from psips.kernels.rng import (
     seed,
     uniform,
 )
+from psips.kernels.scene import Scene, empty_scene
 from psips.kernels.thresholds import Calibration, beta, inflation_and_budget, lambert_bar
 from psips.kernels.tree import build
 
@@ -75,23 +59,8 @@ def lambert(x: float) -> float:
 
 
 @numba.njit
-def threshold(
-    unstructured: bool,
-    K: int,
-    h: int,
-    d: int,
-    xi: float,
-    extent: float,
-    bias: float,
-    t: float,
-    log_inverse: float,
-) -> float:
-    return beta(unstructured, K, h, d, xi, extent, bias, t, log_inverse)
-
-
-@numba.njit
-def another_set(values: np.ndarray, inside: np.ndarray, members: np.ndarray) -> bool:
-    return in_alternative(values, inside, members)
+def threshold(model: Model, calibration: Calibration, t: float, log_inverse: float) -> float:
+    return beta(model, calibration, t, log_inverse)
 
 
 NORMAL, UNIFORM, EXPONENTIAL, NORMAL_ABOVE, LOG_GEOMETRIC, LOG_TAIL = range(6)
@@ -116,33 +85,20 @@ def fill(kind: int, stream: np.ndarray, parameter: float, out: np.ndarray) -> No
 
 
 @numba.njit(error_model="numpy")
-def is_in_theta(
-    kind: int, ball: np.ndarray, low: np.ndarray, high: np.ndarray, theta: np.ndarray
-) -> bool:
-    return in_theta(kind, ball, low, high, theta)
+def is_in_theta(model: Model, theta: np.ndarray) -> bool:
+    return in_theta(model, theta)
 
 
 @numba.njit(error_model="numpy")
-def change(
-    values: np.ndarray,
-    members: np.ndarray,
-    live: np.ndarray,
-    keeper: np.ndarray,
-    piece: np.ndarray,
-) -> bool:
-    return find_change(values, members, live, keeper, piece)
+def change(scene: Scene, values: np.ndarray, slack: np.ndarray, whole: bool) -> bool:
+    if whole:
+        return changes_set(scene, values)
+    return find_change(scene, values, slack, scene.front.size[LIVE], 0.0)
 
 
 @numba.njit(error_model="numpy")
-def elected(
-    mu: np.ndarray,
-    inside: np.ndarray,
-    members: np.ndarray,
-    live: np.ndarray,
-    keeper: np.ndarray,
-    size: np.ndarray,
-) -> None:
-    elect(mu, inside, members, live, keeper, size)
+def elected(mu: np.ndarray, front: Front) -> None:
+    elect(mu, front)
 
 
 @numba.njit(error_model="numpy")
@@ -152,33 +108,26 @@ def solve(G: np.ndarray, b: np.ndarray, y: np.ndarray) -> None:
 
 @numba.njit(error_model="numpy")
 def nearest(
-    metric: Metric, z: int, xs: np.ndarray, cs: np.ndarray, y: np.ndarray, at: np.ndarray
+    p: Posterior, z: int, xs: np.ndarray, cs: np.ndarray, y: np.ndarray, at: np.ndarray
 ) -> float:
     """Project; ``at`` (n, d) becomes the answers at the nearest point."""
-    square = project(metric, z, xs.shape[0], xs, cs, y)
-    n, d = metric.mu.shape
-    shift = np.zeros((n if metric.unstructured else metric.W.shape[1], d))
-    move(metric, z, xs.shape[0], xs, cs, y, shift)
+    square = project(p, z, xs.shape[0], xs, cs, y)
+    n, d = p.mu.shape
+    shift = np.zeros((n if p.separate else p.W.shape[1], d))
+    move(p, z, xs.shape[0], xs, cs, y, shift)
     for a in range(n):
         touched = a == z
         for x in xs:
             touched = touched or a == x
-        moved(metric, a, shift, touched, at[a])
+        moved(p, a, shift, touched, at[a])
     return square
 
 
 @numba.njit(error_model="numpy")
 def calibrated(
-    unstructured: bool,
-    K: int,
-    h: int,
-    d: int,
-    xi: float,
-    calibration: Calibration,
-    t: float,
-    members: int,
+    model: Model, calibration: Calibration, t: float, members: int
 ) -> tuple[float, float]:
-    return inflation_and_budget(unstructured, K, h, d, xi, calibration, t, members)
+    return inflation_and_budget(model, calibration, t, members)
 
 
 @numba.njit
@@ -194,13 +143,10 @@ BUILD, REFRESH, HITS, EAGER_HITS, CARELESS, LOOSE, UNTHINNED, CONTAINED = range(
 @numba.njit(error_model="numpy")
 def act(
     what: int,
-    model: Model,
-    belief: Belief,
-    front: Front,
-    cover: Cover,
-    draw: Draw,
+    scene: Scene,
     key: np.ndarray,
     scale: float,
+    who: int,
     log_budget: float,
     log_index: np.ndarray,  # (samples,)
     points: np.ndarray,  # (samples, h, d)
@@ -213,16 +159,17 @@ def act(
     LOOSE proposes by bounds, the probabilities of a larger scale; UNTHINNED is broken and
     takes them for the probabilities.
     """
+    model, cover, draw = scene.model, scene.cover, scene.draw
     if what == BUILD:
-        build(model, belief, front, cover, scale * scale)
+        build(scene, scale * scale)
         return True
     if what == REFRESH:
-        return refresh(model, belief, front, cover, draw.piece)
-    e = np.empty(DEPTH)
+        cover.life[AGE] += 1
+        return refresh(scene)
     bounded = what in (LOOSE, UNTHINNED)
     wide = 1.2 * scale if bounded else scale
     limit = 15.0 * scale if bounded else np.inf
-    P, top = weigh(wide, limit, front.size[RECORDS], cover, LEARNER, draw.p)
+    P, top = weigh(scene, wide, limit, LEARNER)
     if what == UNTHINNED:
         cover.scale[LEARNER] = scale
     for sample in range(log_index.shape[0]):
@@ -237,25 +184,22 @@ def act(
                         for i in range(model.h):
                             draw.values[a, c] += model.Z[a, i] * points[sample, i, c]
             log_index[sample] = 0.0
-            for j in range(front.size[RECORDS]):
-                if contained(j, draw.values, cover.shape, cover.terms, cover.y, cover.L, e):
+            for j in range(cover.life[RECORDS]):
+                if contained(scene, j):
                     log_index[sample] += 1.0
             continue
         if what == EAGER_HITS:
-            front.size[EAGER] = 1
+            dismiss(cover)
         if what in (HITS, EAGER_HITS):
             made = outside = 0
             found = LATE
-            if front.size[EAGER] == 1:
-                found, outside = early_hit(model, belief, front, draw, scale, log_budget)
+            if is_eager(cover):
+                found, outside = early_hit(scene, who, scale, log_budget)
                 if found == LATE:
-                    made = tries(model.unstructured, model.n)
-                    front.size[EAGER] = 0
-                    build(model, belief, front, cover, front.reach[2])
+                    made = tries(scene)
+                    build(scene, cover.reach[SPARE])
             if found == LATE:
-                found = later_hit(
-                    model, belief, front, cover, draw, scale, log_budget, made, outside
-                )
+                found = later_hit(scene, who, scale, log_budget, made, outside)
             log_index[sample] = found
             if log_index[sample] == np.inf:
                 continue
@@ -265,12 +209,10 @@ def act(
             while True:
                 total += math.exp(log_geometric(draw.stream, math.log(P) + top))
                 pick = uniform(draw.stream) * P
-                if _propose(
-                    model, belief, front, cover, draw, scale, seen, LEARNER, pick, False
-                ):
+                if propose(scene, scale, seen, LEARNER, pick, False):
                     break
             log_index[sample] = math.log(total)
-        posterior_gains(model, belief, front, draw, scale, gains[sample])
+        posterior_gains(scene, scale, gains[sample])
         for i in range(model.h):
             for c in range(model.d):
                 points[sample, i, c] = (
@@ -279,14 +221,7 @@ def act(
     return True
 
 
-class State(NamedTuple):
-    """A posterior with its front and its cover."""
-
-    model: Model
-    belief: Belief
-    front: Front
-    cover: Cover
-    draw: Draw
+State = Scene  # a posterior with its front and its cover
 
 
 class Hits(NamedTuple):
@@ -303,6 +238,7 @@ def plain_model(
     Z: np.ndarray | None = None,
     xi: float = 1.0,
     ball: float = math.inf,
+    slack: float = 0.0,
 ) -> Model:
     """A model with K unstructured arms, or with features."""
     Sigma = np.ascontiguousarray(Sigma, float)
@@ -333,14 +269,40 @@ def plain_model(
         np.full(K, 1 / K),
         none,
         np.zeros(0, np.int64),
+        np.sqrt(np.diag(Sigma)),
+        np.full(d, slack),
+        np.zeros(d),
     )
+
+
+def posterior_at(
+    Sigma: np.ndarray,
+    mu: np.ndarray,
+    N: np.ndarray,
+    A: np.ndarray | None = None,
+    Z: np.ndarray | None = None,
+    F: np.ndarray | None = None,
+    slack: float = 0.0,
+) -> Posterior:
+    """Return the posterior of means ``mu`` after N pulls, or with a factor F of V^-1."""
+    model = plain_model(Sigma, K=len(mu), A=A, Z=Z, slack=slack)
+    none = np.zeros((0, 0))
+    factor = none if F is None else np.ascontiguousarray(F)
+    p = posterior_of(model, np.array(N, float), np.zeros((model.h, model.d)), factor)
+    p.mu[:] = mu
+    if F is None:
+        p.C[:] = Sigma / p.N[:, None, None]
+        p.R[:] = model.L / np.sqrt(p.N)[:, None, None]
+    else:
+        p.W[:] = model.Z @ F
+    return p
 
 
 def set_belief(model: Model, belief: Belief, theta: np.ndarray, N: np.ndarray) -> None:
     """Make the posterior N(theta, Sigma (x) V^-1) with V from the counts N."""
     belief.theta[:] = theta
     belief.N[:] = N
-    belief.tally[0] = int(np.sum(N))
+    belief.tally[RESULTS] = int(np.sum(N))
     if model.unstructured:
         belief.B[:] = theta * np.asarray(N)[:, None]
         return
@@ -352,13 +314,10 @@ def set_belief(model: Model, belief: Belief, theta: np.ndarray, N: np.ndarray) -
 
 def state(model: Model, theta: np.ndarray, N: np.ndarray, scale: float = 1.0) -> State:
     """The posterior at theta and N with its cover built for draws inflated by scale."""
-    capacity = 4096
     belief = empty_belief(model)
     set_belief(model, belief, theta, N)
-    front, cover = empty_front(model), empty_cover(model, capacity)
-    made = State(model, belief, front, cover, empty_draw(model, capacity))
+    made = empty_scene(model, belief, 4096)
     act_on(BUILD, made, scale)
-    front.size[EAGER] = 0
     return made
 
 
@@ -366,7 +325,7 @@ def act_on(what: int, at: State, scale: float = 1.0) -> bool:
     """BUILD or REFRESH."""
     none = np.zeros((0, 0))
     key = np.zeros(2, np.uint64)
-    return act(what, *at, key, scale, 0.0, np.zeros(0), np.zeros((0, 0, 0)), none)
+    return act(what, at, key, scale, LEARNER, 0.0, np.zeros(0), np.zeros((0, 0, 0)), none)
 
 
 def hits(
@@ -382,7 +341,8 @@ def hits(
     log_index, points = np.zeros(samples), np.zeros((samples, h, d))
     gains = np.zeros((samples, K))
     name = np.array([key, 77], np.uint64)
-    act(what, *at, name, scale, log_budget, log_index, points, gains)
+    who = LEARNER if math.isinf(log_budget) else STOPPER
+    act(what, at, name, scale, who, log_budget, log_index, points, gains)
     return Hits(np.rint(np.exp(log_index)), points, gains)
 
 
@@ -418,12 +378,12 @@ def plain_draws(at: State, samples: int, rng: int = 0, scale: float = 1.0) -> np
 
 def drop_nearest(at: State) -> None:
     """Break the cover: take out the set of smallest distance."""
-    last = int(at.front.size[RECORDS]) - 1
+    last = int(at.cover.life[RECORDS]) - 1
     nearest = int(np.argmin(at.cover.r[: last + 1]))
     for field in ("shape", "terms", "y", "gap", "L", "b", "r"):
         array = getattr(at.cover, field)
         array[nearest] = array[last]
-    at.front.size[RECORDS] = last
+    at.cover.life[RECORDS] = last
 
 
 def walk(at: State, rng: np.random.Generator, distance: float) -> None:
@@ -432,7 +392,7 @@ def walk(at: State, rng: np.random.Generator, distance: float) -> None:
     step = distance / np.linalg.norm(G) * factor(at) @ G @ at.model.L.T
     N = at.belief.N * rng.uniform(1.0, 1.05, len(at.belief.N))
     set_belief(at.model, at.belief, at.belief.theta + step, N)
-    at.belief.tally[0] = 10**6  # old enough not to be built anew for its age
+    at.belief.tally[RESULTS] = 10**6  # old enough not to be built anew for its age
 
 
 def covering(at: State, points: np.ndarray, scale: float = 1.0) -> np.ndarray:
@@ -440,7 +400,7 @@ def covering(at: State, points: np.ndarray, scale: float = 1.0) -> np.ndarray:
     log_index, gains = np.zeros(len(points)), np.zeros((0, 0))
     key = np.array([0, 0], np.uint64)
     points = np.ascontiguousarray(points)
-    act(CONTAINED, *at, key, scale, 0.0, log_index, points, gains)
+    act(CONTAINED, at, key, scale, LEARNER, 0.0, log_index, points, gains)
     return log_index
 
 
@@ -463,4 +423,4 @@ def members(at: State) -> list[int]:
 
 def live(at: State) -> list[int]:
     """Answers outside S_hat that could escape."""
-    return [int(z) for z in at.front.live[: at.front.size[LIVE]]]
+    return [int(z) for z in at.front.outside[: at.front.size[LIVE]]]

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from kernels.entries import State, plain_model, state
+from psips.kernels.cover import NEAREST
 from psips.simulation.bench import EDGES
 
 CORRELATED = np.array(
@@ -85,5 +86,5 @@ def edge(label: str, distance: float) -> State:
     """A state of the bench, with as many pulls of each arm as put Alt at that distance."""
     R, means = (np.array(part) for part in EDGES[label])
     model = plain_model(R, K=len(means))
-    near = state(model, means, np.ones(len(means))).front.reach[0]
+    near = state(model, means, np.ones(len(means))).cover.reach[NEAREST]
     return state(model, means, np.full(len(means), (distance / near) ** 2))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from kernels.entries import is_in_theta, plain_model
-from psips.kernels.belief import empty_belief, learn
+from psips.kernels.belief import RESULTS, empty_belief, learn
 from psips.kernels.model import BALL, BOX, EVERYTHING
 
 
@@ -31,7 +33,7 @@ def test_linear_posterior_after_many_results(h: int, xi: float) -> None:
         assert np.abs(belief.F @ belief.F.T - inverse).max() <= 1e-10 * np.abs(inverse).max()
         assert np.abs(belief.V - V).max() <= 1e-10 * np.abs(V).max()
         assert (np.bincount(arms[:told], minlength=12) == belief.N).all()
-        assert belief.tally[0] == told
+        assert belief.tally[RESULTS] == told
 
 
 def test_a_short_and_a_long_feature() -> None:
@@ -59,16 +61,16 @@ def test_unstructured_means() -> None:
 
 def test_theta() -> None:
     rng = np.random.default_rng(2)
-    none = np.zeros((0, 0))
     low, high = -np.abs(rng.normal(size=(3, 2))) * 2, np.abs(rng.normal(size=(3, 2))) * 2
     ball = np.array([1.5, 2.5])
+    model = replace(plain_model(np.eye(2), K=3), ball=ball, low=low, high=high)
     seen = set()
     for _ in range(300):
         theta = rng.normal(size=(3, 2))
         in_ball = bool((np.linalg.norm(theta, axis=0) <= ball).all())
         in_box = bool(((theta >= low) & (theta <= high)).all())
         seen |= {("ball", in_ball), ("box", in_box)}
-        assert is_in_theta(BALL, ball, none, none, theta) == in_ball
-        assert is_in_theta(BOX, ball, low, high, theta) == in_box
-        assert is_in_theta(EVERYTHING, ball, low, high, theta)
+        assert is_in_theta(replace(model, kind=BALL), theta) == in_ball
+        assert is_in_theta(replace(model, kind=BOX), theta) == in_box
+        assert is_in_theta(replace(model, kind=EVERYTHING), theta)
     assert len(seen) == 4

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 import naive_claims as naive
+from kernels.entries import posterior_at
 from psips.kernels.accounts import Account, open_account, predict, weigh
 from psips.kernels.claims import Claims, Pieces, evidence
-from psips.kernels.cone import Metric
 from psips.kernels.model import Model
 from psips.kernels.pareto import pareto_mask
+from psips.kernels.posterior import Posterior
 from psips.kernels.rng import normal, seed
 from psips.problem import Problem
 
@@ -43,7 +44,7 @@ def test_evidence_is_the_least_over_all_that_makes_the_claim_false() -> None:
         assert exact - 2e-3 <= found <= exact + 1e-6
 
 
-def predicted(metric: Metric, inside: np.ndarray) -> tuple[Pieces, Claims]:
+def predicted(metric: Posterior, inside: np.ndarray) -> tuple[Pieces, Claims]:
     pieces, claims = predict(metric, inside, 3.0)
     return Pieces(*pieces), Claims(*claims)
 
@@ -70,8 +71,10 @@ def test_no_lead_is_no_evidence() -> None:
     assert call(v, v, 0.0, 0.0, 1.0, 0.5) == call(v, v, -3.0, 0.0, 1.0, 0.5) == -np.inf
 
 
-def metric_of(mu: np.ndarray, Sigma: np.ndarray, rng: np.random.Generator) -> Metric:
-    return Metric(True, 1 / rng.integers(1, 50, len(mu)), np.zeros((0, 0)), Sigma, mu)
+def metric_of(mu: np.ndarray, Sigma: np.ndarray, rng: np.random.Generator) -> Posterior:
+    p = posterior_at(Sigma, mu, rng.integers(1, 50, len(mu)))
+    p.theta[:] = mu
+    return p
 
 
 def contains(pieces: Pieces, k: int, theta: np.ndarray) -> bool:
@@ -82,7 +85,7 @@ def contains(pieces: Pieces, k: int, theta: np.ndarray) -> bool:
     )
 
 
-def shapes() -> Iterator[tuple[Metric, np.ndarray, np.random.Generator]]:
+def shapes() -> Iterator[tuple[Posterior, np.ndarray, np.random.Generator]]:
     rng = np.random.default_rng(3)
     for K, d in [(2, 1), (5, 1), (2, 3), (6, 2), (7, 3), (5, 5)] * 4:
         mix = rng.normal(size=(d, d))
@@ -91,7 +94,7 @@ def shapes() -> Iterator[tuple[Metric, np.ndarray, np.random.Generator]]:
 
 
 def others(
-    metric: Metric, inside: np.ndarray, rng: np.random.Generator
+    metric: Posterior, inside: np.ndarray, rng: np.random.Generator
 ) -> Iterator[np.ndarray]:
     """Points with another Pareto set, many of them with ties."""
     for k in range(600):

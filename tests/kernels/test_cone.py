@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 
 import naive
-from kernels.entries import nearest, solve
-from psips.kernels.cone import Metric
+from kernels.entries import nearest, posterior_at, solve
+from psips.kernels.posterior import Posterior
 
 seeds = st.integers(0, 10**6)
 
@@ -24,29 +24,28 @@ def covariance(d: int, kind: str, rng: np.random.Generator) -> np.ndarray:
 
 def unstructured(
     n: int, Sigma: np.ndarray, rng: np.random.Generator
-) -> tuple[Metric, np.ndarray]:
+) -> tuple[Posterior, np.ndarray]:
     N = rng.integers(1, 50, n) * 1.0
     mu = rng.normal(size=(n, len(Sigma)))
-    return Metric(True, 1 / N, np.zeros((0, 0)), Sigma, mu), np.diag(N)
+    return posterior_at(Sigma, mu, N), np.diag(N)
 
 
 def linear(
     Z: np.ndarray, theta: np.ndarray, Sigma: np.ndarray, rng: np.random.Generator
-) -> tuple[Metric, np.ndarray]:
+) -> tuple[Posterior, np.ndarray]:
     h = Z.shape[1]
     half = rng.normal(size=(h, 2 * h))
     V = half @ half.T
     F = np.linalg.inv(np.linalg.cholesky(V)).T
-    W = np.ascontiguousarray(Z @ F)
-    return Metric(False, np.zeros(0), W, Sigma, np.ascontiguousarray(Z @ theta)), V
+    return posterior_at(Sigma, Z @ theta, np.ones(len(Z)), A=Z, F=F), V
 
 
 def check(
-    metric: Metric, Z: np.ndarray, theta: np.ndarray, V: np.ndarray, z: int, xs: list, cs: list
+    p: Posterior, Z: np.ndarray, theta: np.ndarray, V: np.ndarray, z: int, xs: list, cs: list
 ) -> None:
-    y, at = np.zeros(len(xs)), np.zeros(metric.mu.shape)
-    square = nearest(metric, z, np.array(xs), np.array(cs), y, at)
-    expected, point = naive.piece(Z, theta, V, metric.Sigma, z, xs, cs)
+    y, at = np.zeros(len(xs)), np.zeros(p.mu.shape)
+    square = nearest(p, z, np.array(xs), np.array(cs), y, at)
+    expected, point = naive.piece(Z, theta, V, p.Sigma, z, xs, cs)
     size = max(1.0, expected)
     assert square == pytest.approx(expected, rel=1e-8, abs=1e-10)
     assert y.min() >= 0
@@ -66,11 +65,11 @@ def test_pairs(shape: tuple[int, int, str], seed: int) -> None:
     n, d, kind = shape
     rng = np.random.default_rng(seed)
     Sigma = covariance(d, kind, rng)
-    metric, V = unstructured(n, Sigma, rng)
-    check(metric, np.eye(n), metric.mu, V, 0, [1] * d, list(range(d)))
+    p, V = unstructured(n, Sigma, rng)
+    check(p, np.eye(n), p.mu, V, 0, [1] * d, list(range(d)))
     Z, theta = rng.normal(size=(n, 3)), rng.normal(size=(3, d))
-    metric, V = linear(Z, theta, Sigma, rng)
-    check(metric, Z, theta, V, 0, [1] * d, list(range(d)))
+    p, V = linear(Z, theta, Sigma, rng)
+    check(p, Z, theta, V, 0, [1] * d, list(range(d)))
 
 
 @given(shapes, seeds)
@@ -78,21 +77,21 @@ def test_escapes(shape: tuple[int, int, str], seed: int) -> None:
     n, d, kind = shape
     rng = np.random.default_rng(seed)
     Sigma = covariance(d, kind, rng)
-    metric, V = unstructured(n, Sigma, rng)
+    p, V = unstructured(n, Sigma, rng)
     xs, cs = list(range(1, n)), [int(c) for c in rng.integers(0, d, n - 1)]
-    check(metric, np.eye(n), metric.mu, V, 0, xs, cs)
+    check(p, np.eye(n), p.mu, V, 0, xs, cs)
     Z, theta = rng.normal(size=(n, 8)), rng.normal(size=(8, d))
-    metric, V = linear(Z, theta, Sigma, rng)
-    check(metric, Z, theta, V, 0, xs, cs)
+    p, V = linear(Z, theta, Sigma, rng)
+    check(p, Z, theta, V, 0, xs, cs)
 
 
 @given(seeds, st.integers(1, 3))
 def test_the_same_constraint_twice(seed: int, d: int) -> None:
     rng = np.random.default_rng(seed)
-    metric, V = unstructured(4, covariance(d, "full", rng), rng)
+    p, V = unstructured(4, covariance(d, "full", rng), rng)
     xs, cs = [1, 2, 1, 3, 2], [int(c) for c in rng.integers(0, d, 3)]
     cs = [cs[0], cs[1], cs[0], cs[2], cs[1]]
-    check(metric, np.eye(4), metric.mu, V, 0, xs, cs)
+    check(p, np.eye(4), p.mu, V, 0, xs, cs)
 
 
 def dependent(seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -137,6 +136,6 @@ def test_collinear_answers_in_a_linear_problem() -> None:
     Z = rng.normal(size=(5, 3))
     Z[2] = Z[0] + 3.0 * (Z[1] - Z[0])
     theta = rng.normal(size=(3, 2))
-    metric, V = linear(Z, theta, np.eye(2), rng)
+    p, V = linear(Z, theta, np.eye(2), rng)
     for cs in ([0, 0, 1, 0], [1, 1, 1, 1], [0, 1, 0, 1]):
-        check(metric, Z, theta, V, 0, [1, 2, 3, 4], cs)
+        check(p, Z, theta, V, 0, [1, 2, 3, 4], cs)

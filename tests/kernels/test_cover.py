@@ -24,7 +24,8 @@ from kernels.entries import (
     state,
     walk,
 )
-from psips.kernels.front import COVERED, RECORDS
+from psips.kernels.belief import RESULTS
+from psips.kernels.cover import BUILT, GROUPS, NEAREST, RECORDS, STAGE
 
 seeds = st.integers(0, 10**6)
 
@@ -58,7 +59,7 @@ def random_state(rng: np.random.Generator, kind: str, d: int) -> State:
 )
 def test_every_point_of_the_alternative_is_covered(seed: int, kind: str, d: int) -> None:
     at = random_state(np.random.default_rng(seed), kind, d)
-    assert at.front.size[COVERED] == 1
+    assert at.cover.life[STAGE] == BUILT
     points = plain_draws(at, 3000, rng=seed)
     points = np.concatenate([points, plain_draws(at, 1000, rng=seed + 1, scale=0.3)])
     assert (covering(at, points)[alternative(at, points)] > 0).all()
@@ -77,7 +78,7 @@ def test_a_hundred_thousand_points(name: str) -> None:
 
 
 def log_p(at: State, k: int) -> float:
-    groups = at.cover.shape[k, 2]
+    groups = at.cover.shape[k, GROUPS]
     return float(log_ndtr(-at.cover.b[k, :groups]).sum())
 
 
@@ -88,10 +89,10 @@ def test_probabilities(name: str) -> None:
     """Of every single set, against how many of 40,000 draws it contains."""
     at = states.at(name, 0.3)
     points = plain_draws(at, 40_000, rng=3)
-    records = int(at.front.size[RECORDS])
+    records = int(at.cover.life[RECORDS])
     fields = ("shape", "terms", "y", "gap", "L", "b", "r")
     kept = {field: getattr(at.cover, field).copy() for field in fields}
-    at.front.size[RECORDS] = 1
+    at.cover.life[RECORDS] = 1
     seen = 0.0
     for k in range(records):
         for field in fields:
@@ -106,7 +107,7 @@ def test_probabilities(name: str) -> None:
 def remeasured(at: State, k: int) -> tuple[np.ndarray, np.ndarray]:
     """(b, L) of record k from its structure: covariances formed in full."""
     model, cover = at.model, at.cover
-    z, m, groups = cover.shape[k]
+    z, m, _, groups = cover.shape[k]
     Z = np.eye(model.K) if model.unstructured else model.Z
     V_inverse = factor(at) @ factor(at).T
     mu = Z @ at.belief.theta
@@ -129,8 +130,8 @@ def test_refreshing_is_measuring_anew(name: str) -> None:
     for _ in range(3):
         walk(at, rng, 0.2)
         assert act_on(REFRESH, at)
-        for k in range(at.front.size[RECORDS]):
-            groups = at.cover.shape[k, 2]
+        for k in range(at.cover.life[RECORDS]):
+            groups = at.cover.shape[k, GROUPS]
             b, L = remeasured(at, k)
             assert np.allclose(at.cover.b[k, :groups], b, rtol=1e-9, atol=1e-9)
             assert np.allclose(np.tril(at.cover.L[k, :groups, :groups]), L, rtol=1e-9)
@@ -148,24 +149,24 @@ def test_a_basis_of_the_factor_does_not_matter() -> None:
     at = state(model, rng.normal(size=(4, 2)), np.full(60, 40.0))
     turn = np.linalg.qr(rng.normal(size=(4, 4)))[0]
     at.belief.F[:] = at.belief.F @ turn
-    before = at.cover.b[: at.front.size[RECORDS]].copy()
-    at.belief.tally[0] = 10**6
+    before = at.cover.b[: at.cover.life[RECORDS]].copy()
+    at.belief.tally[RESULTS] = 10**6
     assert act_on(REFRESH, at)
-    assert np.allclose(at.cover.b[: at.front.size[RECORDS]], before, rtol=1e-8, atol=1e-8)
+    assert np.allclose(at.cover.b[: at.cover.life[RECORDS]], before, rtol=1e-8, atol=1e-8)
 
 
 def test_only_sets_that_can_matter_are_kept() -> None:
-    """No more than e^-34 of the nearest piece's mass is left out."""
+    """No more than e^-28 of the nearest piece's mass is left out."""
     at = states.at("independent", 0.0005)
     means = np.vstack([at.belief.theta, at.belief.theta.min(axis=0) - 50.0])
     far = state(plain_model(np.eye(2), K=6), means, np.append(at.belief.N, 100.0))
-    assert far.front.size[RECORDS] == at.front.size[RECORDS]
+    assert far.cover.life[RECORDS] == at.cover.life[RECORDS]
     points = plain_draws(far, 100_000, rng=8)
     assert (covering(far, points)[alternative(far, points)] > 0).all()
 
 
 def test_the_nearest_distance() -> None:
-    """reach[0] is the distance from theta to Alt, by every leaf of every piece."""
+    """reach[NEAREST] is the distance from theta to Alt, by every leaf of every piece."""
     for seed in range(6):
         at = random_state(np.random.default_rng(seed), "correlated", 2)
         mu, Sigma, V = at.belief.theta, at.model.Sigma, np.diag(at.belief.N)
@@ -180,7 +181,7 @@ def test_the_nearest_distance() -> None:
         for z in np.flatnonzero(~inside):
             for leaf in np.ndindex(*(2,) * len(S)):
                 found.append(naive.piece(np.eye(7), mu, V, Sigma, int(z), S, list(leaf))[0])
-        assert at.front.reach[0] ** 2 == pytest.approx(min(found), rel=1e-6)
+        assert at.cover.reach[NEAREST] ** 2 == pytest.approx(min(found), rel=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["diagonal", "correlated"])
@@ -191,9 +192,9 @@ def test_one_pull_refreshes_what_it_touches(kind: str) -> None:
         for at in (some, every):
             at.belief.N[2] += 1.0
             at.belief.theta[2] += 0.01
-        every.front.inverse[:] = 0.0  # as if all had been pulled
+        every.posterior.known[:] = 0.0  # as if all had been pulled
         assert act_on(REFRESH, some) == act_on(REFRESH, every)
         for name in ("gap", "L", "b", "r"):
             measured, anew = getattr(some.cover, name), getattr(every.cover, name)
             np.testing.assert_array_equal(measured, anew)
-        assert (some.front.reach == every.front.reach).all()
+        assert (some.cover.reach == every.cover.reach).all()

@@ -34,8 +34,9 @@ from kernels.entries import (
     state,
     walk,
 )
-from psips.kernels.firsthit import DRIFT, STOPPER
-from psips.kernels.front import RECORDS
+from psips.kernels.cover import GROUPS, RECORDS, STOPPER
+from psips.kernels.firsthit import DRIFT
+from psips.kernels.scene import LITERALS, PROPOSALS
 
 SAMPLES = 10_000
 
@@ -81,7 +82,7 @@ def test_law_of_the_first_hit(name: str, level: float) -> None:
         assert one_by_one.index.mean() == pytest.approx(1 / level, rel=0.3)
     table = compare(at, by_jumps, one_by_one)
     assert min(table.values()) > laws.FAIR, table
-    proposals, draws = at.draw.made[:2]
+    proposals, draws = at.draw.made[[PROPOSALS, LITERALS]]
     assert (draws > 0) == (proposals == 0)  # one way or the other
     assert proposals > 0 or level > 0.1  # by jumps where hits are rare
 
@@ -91,7 +92,7 @@ def test_law_near_the_edge(label: str) -> None:
     """Correlations with which the order of the groups in a record matters."""
     at = states.edge(label, 2.2)
     found, expected = hits(HITS, at, SAMPLES), literal(at, SAMPLES, rng=8)
-    assert at.draw.made[0] > 0
+    assert at.draw.made[PROPOSALS] > 0
     table = compare(at, found, expected)
     assert min(table.values()) > laws.FAIR, table
 
@@ -112,7 +113,7 @@ def test_proposals_for_a_hit_near_the_edge(label: str, most: float) -> None:
     """Groups in a bad order make a set far larger than its piece: 250 to 10^5 and more."""
     at = states.edge(label, 4.5)
     hits(HITS, at, 100)
-    assert at.draw.made[0] / 100 <= most
+    assert at.draw.made[PROPOSALS] / 100 <= most
 
 
 @settings(max_examples=60)
@@ -124,8 +125,8 @@ def test_a_set_is_as_far_as_its_piece(seed: int, d: int) -> None:
     R = np.outer(side, side) + np.diag(1.0 - side**2)
     means = rng.normal(size=(4, d)) * 10.0 ** rng.uniform(-1, 1, d)
     at = state(plain_model(R + 1e-3 * np.eye(d), K=4), means, rng.uniform(5, 40, 4))
-    for k in range(at.front.size[RECORDS]):
-        groups = at.cover.shape[k, 2]
+    for k in range(at.cover.life[RECORDS]):
+        groups = at.cover.shape[k, GROUPS]
         b = at.cover.b[k, :groups]
         assert groups == 1 or b.min() >= -1e-6 * np.abs(b).max()
 

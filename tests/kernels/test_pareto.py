@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive
-from kernels.entries import another_set as in_alternative
-from kernels.entries import change, elected
+from kernels.entries import change, elected, plain_model
+from psips.kernels.belief import empty_belief
+from psips.kernels.front import LIVE, MEMBERS, empty_front
 from psips.kernels.pareto import _mark, pareto_mask
+from psips.kernels.scene import Scene, empty_scene
 
 seeds = st.integers(0, 10**6)
 
@@ -43,6 +45,21 @@ def test_pareto_mask_of_many(d: int) -> None:
     assert pareto_mask(equal).all()  # equal points do not dominate each other
 
 
+def scene_of(at: np.ndarray, inside: np.ndarray, slack: float = 0.0) -> Scene:
+    """S where ``inside``, the Pareto set of ``at``, and a keeper for each of the others."""
+    n, d = at.shape
+    model = plain_model(np.eye(d), K=n, slack=slack)
+    scene = empty_scene(model, empty_belief(model), 0)
+    front = scene.front
+    members, outside = np.flatnonzero(inside), np.flatnonzero(~inside)
+    front.inside[:] = inside
+    front.members[: len(members)], front.outside[: len(outside)] = members, outside
+    front.size[MEMBERS], front.size[LIVE] = len(members), len(outside)
+    for z in outside:
+        front.keeper[z] = next(x for x in members if naive.dominates(at[x], at[z]))
+    return scene
+
+
 @given(st.integers(1, 8), st.integers(1, 6), st.integers(0, 4), seeds)
 def test_the_alternative(n: int, d: int, levels: int, seed: int) -> None:
     """Alt(S) is where the Pareto set is not S; S is that of other points, near or far."""
@@ -50,15 +67,12 @@ def test_the_alternative(n: int, d: int, levels: int, seed: int) -> None:
     if seed % 2:
         values = at + (values - values.mean()) * 0.1
     inside = naive.pareto_mask(at)
-    members, outside = np.flatnonzero(inside), np.flatnonzero(~inside)
+    members = np.flatnonzero(inside)
     other = bool((naive.pareto_mask(values) != inside).any())
-    assert in_alternative(values, inside, members) == other
 
-    keeper = np.zeros(n, np.int64)
-    for z in outside:
-        keeper[z] = next(x for x in members if naive.dominates(at[x], at[z]))
-    piece = np.full(2, -7)
-    assert change(values, members, outside, keeper, piece) == other
+    scene = scene_of(at, inside)
+    whole, piece = change(scene, values, np.zeros(d), True), scene.draw.piece
+    assert whole == change(scene, values, np.zeros(d), False) == other
     if other:  # the piece it names is truly violated
         above, below = piece
         if below >= 0:
@@ -73,15 +87,16 @@ def test_the_alternative(n: int, d: int, levels: int, seed: int) -> None:
 @given(st.integers(1, 15), st.integers(1, 4), st.integers(0, 5), seeds)
 def test_elections_one_after_the_other(n: int, d: int, levels: int, seed: int) -> None:
     """S_hat from the one before: right whatever it was, and every keeper keeps."""
-    inside, size = np.zeros(n, np.bool_), np.zeros(8, np.int64)
-    members, live, keeper = (np.zeros(n, np.int64) for _ in range(3))
+    front = empty_front(plain_model(np.eye(d), K=n))
+    inside, members, keeper = front.inside, front.members, front.keeper
     for step in range(6):
         mu = grid(n, d, levels, seed + step)
-        elected(mu, inside, members, live, keeper, size)
+        elected(mu, front)
         expected = naive.pareto_mask(mu)
+        live = front.outside[: front.size[LIVE]]
         assert (inside == expected).all()
-        assert sorted(members[: size[0]]) == list(np.flatnonzero(expected))
-        assert sorted(live[: size[1]]) == list(np.flatnonzero(~expected))
-        for z in live[: size[1]]:
+        assert sorted(members[: front.size[MEMBERS]]) == list(np.flatnonzero(expected))
+        assert sorted(live) == list(np.flatnonzero(~expected))
+        for z in live:
             assert expected[keeper[z]]
             assert naive.dominates(mu[keeper[z]], mu[z])

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from kernels.entries import posterior_at
 from naive_response import Game, brute_force, nearest
-from psips.kernels import cone, response
+from psips.kernels import cone, halfspace, posterior, response
 
 PIECES = 700  # quadratic programs that brute force may take on one instance
 COVARIANCES = ("identity", "diagonal", "correlated")
@@ -64,20 +65,20 @@ def unstructured(game: Game) -> bool:
 
 def arrays(game: Game) -> tuple[Any, ...]:
     """Arguments of `respond`."""
-    Sigma, mu = game.Sigma.copy(), np.ascontiguousarray(game.mu)
-    empty = np.zeros((0, 0))
+    members = np.flatnonzero(game.inside)
     if unstructured(game):
-        return Sigma, mu, game.inside, 1 / game.w, empty, empty, np.inf
+        return posterior_at(game.Sigma, game.mu, game.w), members, np.inf
     F = factor(game)
-    W, AF = np.ascontiguousarray(game.Z @ F), np.ascontiguousarray(game.A @ F)
-    return Sigma, mu, game.inside, np.zeros(0), W, AF, np.inf
+    return (
+        posterior_at(game.Sigma, game.mu, game.w, A=game.A, Z=game.Z, F=F),
+        members,
+        np.inf,
+    )
 
 
-def lambda_of(game: Game, shift: np.ndarray) -> np.ndarray:
+def lambda_of(game: Game, change: np.ndarray) -> np.ndarray:
     """The alternative that `respond` found."""
-    if not unstructured(game):
-        shift = factor(game) @ shift
-    return game.theta + shift @ game.Sigma
+    return game.theta + change
 
 
 def near_alternative(game: Game, alternative: np.ndarray) -> bool:
@@ -122,7 +123,7 @@ def test_against_brute_force(
     value, piece, xs, cs, y, shift, gains = response.respond(*arrays(game))
     assert agree(game, value)
     # The piece, the gains and the alternative tell the same story.
-    z, m = piece
+    z, m, _ = piece
     assert len(xs) == len(cs) == len(y) == m
     assert np.all(y >= 0)
     assert game.w @ gains == pytest.approx(value, rel=1e-6, abs=1e-9)
@@ -144,14 +145,11 @@ def test_many_dominators(d: int) -> None:
         mu[k, k % d] = rng.uniform(0.1, 0.2)
         mu[k, (k + 1) % d] = 100 + 10 * k
         mu[k, (k + 2) % d] = 600 - 10 * k
-    inverse = np.append(rng.uniform(0.5, 2, s), 1e-12)
-    empty = np.zeros((0, 0))
-    inside = np.arange(s + 1) < s
-    value, piece, xs, cs, *_ = response.respond(
-        np.eye(d), mu, inside, inverse, empty, empty, np.inf
-    )
-    assert value == pytest.approx(np.sum(mu[:s].min(axis=1) ** 2 / inverse[:s]))
-    assert piece.tolist() == [s, s]
+    w = np.append(1 / rng.uniform(0.5, 2, s), 1e12)
+    found = response.respond(posterior_at(np.eye(d), mu, w), np.arange(s), np.inf)
+    value, piece, xs, cs, *_ = found
+    assert value == pytest.approx(np.sum(mu[:s].min(axis=1) ** 2 * w[:s]))
+    assert piece.tolist() == [s, s, 1]
     assert sorted(xs) == list(range(s))
     assert np.array_equal(cs, xs % d)
 
@@ -168,14 +166,15 @@ def test_the_ceiling_only_cuts(ratio: float) -> None:
 
 
 def test_on_the_boundary() -> None:
-    eye, ones, empty = np.eye(2), np.ones(3), np.zeros((0, 0))
+    eye, ones = np.eye(2), np.ones(3)
     for mu in (
         [[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]],  # two equal optimal arms
         [[1.0, 1.0], [1.0, 0.5], [0.0, 0.0]],  # dominated, level in one objective
     ):
         means = np.array(mu)
         inside = Game(np.eye(3), np.eye(3), eye, means, ones).inside
-        value, *_, gains = response.respond(eye, means, inside, ones, empty, empty, np.inf)
+        p = posterior_at(eye, means, ones)
+        value, *_, gains = response.respond(p, np.flatnonzero(inside), np.inf)
         assert value == 0.0
         assert not gains.any()
 
@@ -196,13 +195,14 @@ def test_equal_answers_are_not_alternatives() -> None:
 def interpreted(old: str = "", new: str = "") -> Callable[..., Any]:
     """`respond` as plain Python, with one piece of its source replaced."""
     names: dict[str, Any] = {}
-    for module in (cone, response):
+    for module in (halfspace, posterior, cone, response):
         source = Path(str(module.__file__)).read_text()
         if module is response:
             assert old in source
             source = source.replace(old, new)
         source = re.sub(r"from psips.kernels.jit import .*", "", source)
-        source = re.sub(r"from psips.kernels.cone import .*", "", source)
+        source = re.sub(r"from psips.kernels.(cone|halfspace) import .*", "", source)
+        source = re.sub(r"from psips.kernels.posterior import (\([^)]*\)|.*)", "", source)
         names.update(kernel=lambda f: f, part=lambda f: f, bare=lambda f: f)
         exec(compile(source, str(module.__file__), "exec"), names)
     call: Callable[..., Any] = names["respond"]
@@ -237,11 +237,11 @@ def test_plain_python_makes_no_mistake(catalogue: list[tuple[Game, float]]) -> N
     ("old", "new"),
     [
         ("bounds[m, e] += value", "bounds[m, e] += 2 * value"),  # prunes what it must not
-        ("added[c] = lead * lead /", "added[c] = 2 * lead * lead /"),
+        ("added[c] = behind * behind /", "added[c] = 2 * behind * behind /"),
         ("for x in members:\n        listed", "for x in members[1:]:\n        listed"),
         ("for i in members:  # i below j", "for i in members[:0]:"),
-        ("least >= best * square", "2 * least >= best * square"),
-        ("value = project(metric, z, m + 1, xs", "value = 0.9 * project(metric, z, m + 1, xs"),
+        ("lowest * least >= best", "2 * least >= best"),
+        ("value = project(p, z, m + 1, xs", "value = 0.9 * project(p, z, m + 1, xs"),
     ],
 )
 def test_a_broken_search_is_caught(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -38,7 +39,7 @@ def test_lambert_at_and_below_one() -> None:
 @pytest.mark.parametrize("t", [20.0, 100.0, 1e5])
 @pytest.mark.parametrize("delta", [0.5, 0.1, 1e-9])
 def test_beta_unstructured(K: int, d: int, t: float, delta: float) -> None:
-    ours = beta(True, K, K, d, 0.0, 0.0, 0.0, t, -math.log(delta))
+    ours = beta(plain_model(np.eye(d), K=K), calibration(PROVEN, delta), t, -math.log(delta))
     assert ours == pytest.approx(naive.beta_unstructured(K, d, t, delta), rel=1e-9)
 
 
@@ -47,7 +48,9 @@ def test_beta_unstructured(K: int, d: int, t: float, delta: float) -> None:
 def test_beta_linear(h: int, d: int, xi: float, t: float) -> None:
     L_A, L_M, smallest, delta = 1.7, 2.5, 0.4, 0.01
     bias = math.sqrt(xi * d * L_M**2 / (2 * smallest))
-    ours = beta(False, 9, h, d, xi, L_A**2, bias, t, -math.log(delta))
+    model = plain_model(np.eye(d), A=np.ones((9, h)), xi=xi)
+    given = replace(calibration(PROVEN, delta), extent=L_A**2, bias=bias)
+    ours = beta(model, given, t, -math.log(delta))
     assert ours == pytest.approx(
         naive.beta_linear(h, d, xi, L_A, L_M, smallest, t, delta), rel=1e-12
     )
@@ -86,17 +89,17 @@ def calibration(code: int, delta: float, kappa: float = 1.0) -> Calibration:
 @pytest.mark.parametrize("t", [5.0, 1000.0])
 def test_heuristic_and_sharp(delta: float, t: float) -> None:
     M = 1 / delta * math.log(t / delta)
-    c, log_M = calibrated(True, 5, 5, 2, 0.0, calibration(HEURISTIC, delta), t, 2)
+    c, log_M = calibrated(plain_model(np.eye(2), K=5), calibration(HEURISTIC, delta), t, 2)
     assert c == pytest.approx(1 + math.log(math.log(t)) / math.log(1 / delta), rel=1e-12)
     assert math.exp(log_M) == pytest.approx(math.ceil(M), rel=1e-9)
-    c, log_M = calibrated(True, 5, 5, 2, 0.0, calibration(SHARP, delta, 0.5), t, 2)
+    c, log_M = calibrated(plain_model(np.eye(2), K=5), calibration(SHARP, delta, 0.5), t, 2)
     assert c == 1.0
     assert math.exp(log_M) == pytest.approx(math.ceil(M / 2), rel=1e-9)
 
 
 def test_proven() -> None:
     delta, t = 0.05, 300.0
-    c, log_M = calibrated(True, 5, 5, 2, 0.0, calibration(PROVEN, delta), t, 2)
+    c, log_M = calibrated(plain_model(np.eye(2), K=5), calibration(PROVEN, delta), t, 2)
     assert c == pytest.approx(naive.beta_unstructured(5, 2, t, delta / 2) / math.log(1 / delta))
     M = math.log(2 * t**2 * (math.pi**2 / 6) / delta) / (delta * math.exp(-2.5))
     assert math.exp(log_M) == pytest.approx(math.ceil(M), rel=1e-9)
@@ -104,8 +107,8 @@ def test_proven() -> None:
 
 def test_budgets_beyond_floats() -> None:
     tiny = Calibration(HEURISTIC, 2000.0, 1.0, np.zeros(1), 0.0, np.ones((2, 3)), 0.0)
-    c, log_M = calibrated(True, 5, 5, 2, 0.0, tiny, 100.0, 2)
+    c, log_M = calibrated(plain_model(np.eye(2), K=5), tiny, 100.0, 2)
     assert 1 < c < 1.001
     assert log_M == pytest.approx(2000 + math.log(math.log(100) + 2000))
-    c, _ = calibrated(True, 5, 5, 2, 0.0, calibration(HEURISTIC, 0.1), 1.0, 2)
+    c, _ = calibrated(plain_model(np.eye(2), K=5), calibration(HEURISTIC, 0.1), 1.0, 2)
     assert c == 1.0  # log log t is not defined yet

@@ -29,6 +29,7 @@ from psips.store import (
 )
 from psips.store.events import START, canonical
 from psips.study import Conduct, Study
+from psips.study.state import State
 
 MEANS = {"A": (2.0, 1.0), "B": (1.0, 0.5), "C": (0.0, 2.0), "D": (1.5, 3.0)}
 
@@ -104,6 +105,26 @@ def test_a_forged_cache_is_found_and_never_reported(
     html = report(other)
     assert "4,808" not in html
     assert "8 results were told and 8 count" in html
+
+
+def test_a_cache_of_another_format_is_as_good_as_none(study: Study) -> None:
+    """It is made anew from the log, whatever it says."""
+
+    def old(data: dict[str, Any]) -> None:
+        for engine in data["engines"]:
+            engine["format"] -= 1
+            engine["outcome"][0] = "1.0"
+
+    created, seq = study.events()[0], study.events()[-1].seq
+    kept = study.state.snapshot()
+    assert State.restore(created, kept) is not None
+    forge(study, seq, old, sealed=True)
+    found = study.store.load_snapshot(study.name)
+    assert found is not None
+    assert State.restore(created, found) is None
+    other = again(study)
+    assert not other.state.session.stopped
+    assert other.state.snapshot() == kept
 
 
 def test_a_forged_cache_that_fits_is_not_reported(study: Study) -> None:

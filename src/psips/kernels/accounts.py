@@ -22,12 +22,12 @@ from psips.kernels.claims import (
     cover_alternative,
     evidence,
 )
-from psips.kernels.cone import Metric
 from psips.kernels.front import Front
 from psips.kernels.grids import as_array, as_grid, floats
 from psips.kernels.jit import bare, kernel
 from psips.kernels.model import Floats, Ints, Mask, Model
 from psips.kernels.outcome import EVIDENCE, HINT, STOPPED, THRESHOLD
+from psips.kernels.posterior import Posterior, posterior_of, refresh_means
 from psips.kernels.records import Record, record
 
 SHARE = 0.7  # of what is left of delta goes to the next set
@@ -105,17 +105,17 @@ def _assemble(
 
 def open_account(model: Model, inside: Mask, N1: Floats, B1: Floats, level: float) -> Account:
     """Predict the set ``inside`` from counts and sums; claims are a function of these alone."""
-    nothing = np.zeros((0, 0))
-    metric = Metric(True, 1.0 / N1, nothing, model.Sigma, B1 / N1[:, None])
-    pieces, claims = predict(metric, inside, level)
+    posterior = posterior_of(model, N1, B1 / N1[:, None], np.zeros((0, 0)))
+    pieces, claims = predict(posterior, inside, level)
     return _assemble(level, inside, N1, B1, Pieces(*pieces), Claims(*claims))
 
 
 @kernel
-def predict(metric: Metric, inside: Mask, level: float) -> tuple[Any, Any]:
+def predict(p: Posterior, inside: Mask, level: float) -> tuple[Any, Any]:
     """Return the pieces of Alt(S1), S1 where ``inside``, and their claims."""
-    pieces = cover_alternative(metric, as_grid(inside))
-    claims = claims_of(metric, pieces, level)
+    refresh_means(p)
+    pieces = cover_alternative(p, as_grid(inside))
+    claims = claims_of(p, pieces, level)
     return (
         (
             as_array(pieces.z),

@@ -211,30 +211,31 @@ def learn(model: Model, belief: Belief, arm: int, x: Floats) -> None:
 
 
 @bare
-def ready(unstructured: bool, pulls: Floats, tally: Ints) -> bool:
+def ready(model: Model, belief: Belief) -> bool:
     """Whether results suffice to judge.
 
     Unstructured: once every arm is pulled. Linear: once the arms pulled span all arms; at
     once with a regularisation that was asked for.
     """
-    if unstructured:
-        for a in range(pulls.shape[0]):
-            if pulls[a] == 0.0:
+    if model.unstructured:
+        for a in range(model.K):
+            if belief.pulls[a] == 0.0:
                 return False
-    return tally[SPANNED] == 1
+    return belief.tally[SPANNED] == 1
 
 
 @bare
-def in_theta(kind: int, ball: Floats, low: Floats, high: Floats, theta: Floats) -> bool:
+def in_theta(model: Model, theta: Floats) -> bool:
     """Whether ``theta`` (h, d) belongs to the parameter set Theta."""
-    if kind == BALL:
+    ball, low, high = model.ball, model.low, model.high
+    if model.kind == BALL:
         for c in range(theta.shape[1]):
             square = 0.0
             for i in range(theta.shape[0]):
                 square += theta[i, c] ** 2
             if square > ball[c] ** 2:
                 return False
-    elif kind == BOX:
+    elif model.kind == BOX:
         for i in range(theta.shape[0]):
             for c in range(theta.shape[1]):
                 if theta[i, c] < low[i, c] or theta[i, c] > high[i, c]:

@@ -10,8 +10,8 @@ import math
 import numpy as np
 
 from psips.kernels.belief import SPANNED, ready
+from psips.kernels.cover import LEARNER, is_eager
 from psips.kernels.firsthit import LATE, early_hit, later_hit, tries
-from psips.kernels.front import EAGER
 from psips.kernels.grids import floats
 from psips.kernels.hedge import feed, weights
 from psips.kernels.jit import call, part, step
@@ -19,7 +19,7 @@ from psips.kernels.learner import posterior_gains, projected_gains, shares
 from psips.kernels.model import Floats
 from psips.kernels.outcome import LOG_LEARNED
 from psips.kernels.rng import LEARN, PULL, seed, uniform
-from psips.kernels.state import ASKED, REBUILD, TRACK, Run
+from psips.kernels.state import ASKED, MIXABILITY, REBUILD, TRACK, Run
 
 
 @part
@@ -29,13 +29,13 @@ def unseen(run: Run) -> int:
     Unstructured: the first arm without a result. Linear: of the arms that span the others,
     until those with results do.
     """
-    model, pulls, pending = run.model, run.belief.pulls, run.learner.pending
+    model, pulls, pending = run.scene.model, run.scene.belief.pulls, run.learner.pending
     first = -1
     if model.unstructured:
         for a in range(model.K - 1, -1, -1):
             if pulls[a] + pending[a] == 0.0:
                 first = a
-    elif run.belief.tally[SPANNED] == 0:
+    elif run.scene.belief.tally[SPANNED] == 0:
         for k in range(model.first.shape[0] - 1, -1, -1):
             if pulls[model.first[k]] + pending[model.first[k]] == 0.0:
                 first = model.first[k]
@@ -56,7 +56,7 @@ def opening(run: Run) -> int:
 @part
 def informed(run: Run) -> bool:
     """Whether results suffice to judge; if not, the rule was asked ahead of the first ones."""
-    return ready(run.model.unstructured, run.belief.pulls, run.belief.tally)
+    return ready(run.scene.model, run.scene.belief)
 
 
 @part
@@ -68,11 +68,11 @@ def share_of_exploring(run: Run) -> float:
 @part
 def follow(run: Run, w: Floats, gamma: float, track: bool) -> int:
     """From weights ``w`` (K,) to an arm: the one that is most behind, or a draw."""
-    model, learner, N = run.model, run.learner, run.belief.N
+    model, learner, N = run.scene.model, run.learner, run.scene.belief.N
     arm, u, deficit = 0, 0.0, -np.inf
     if not track:
-        seed(run.draw.stream, run.key, learner.tally[ASKED], PULL)
-        u = uniform(run.draw.stream)
+        seed(run.scene.draw.stream, run.key, learner.tally[ASKED], PULL)
+        u = uniform(run.scene.draw.stream)
     for a in range(model.K):
         weight = (1.0 - gamma) * w[a] + gamma * model.explore[a]
         learner.played[a] += weight
@@ -89,26 +89,24 @@ def follow(run: Run, w: Floats, gamma: float, track: bool) -> int:
 
 
 @part
-def first_hit(run: Run, scale: float, log_budget: float) -> float:
+def first_hit(run: Run, who: int, scale: float, log_budget: float) -> float:
     """Log of the index of the first draw in Alt(S_hat), see `psips.kernels.firsthit`."""
-    model, belief, front, draw = run.model, run.belief, run.front, run.draw
     made = outside = 0
-    if front.size[EAGER] == 1:
-        found, outside = early_hit(model, belief, front, draw, scale, log_budget)
+    if is_eager(run.scene.cover):
+        found, outside = early_hit(run.scene, who, scale, log_budget)
         if found != LATE:
             return found
-        made = tries(model.unstructured, model.n)
-        front.size[EAGER] = 0
+        made = tries(run.scene)
         call(run.steps[REBUILD], run)
-    return later_hit(model, belief, front, run.cover, draw, scale, log_budget, made, outside)
+    return later_hit(run.scene, who, scale, log_budget, made, outside)
 
 
 @part
 def draw_alternative(run: Run) -> float:
     """Draw the min learner's point; return the scale of the draw, 0 if there was no hit."""
-    seed(run.draw.stream, run.key, run.learner.tally[ASKED], LEARN)
+    seed(run.scene.draw.stream, run.key, run.learner.tally[ASKED], LEARN)
     scale = 1.0 / math.sqrt(run.options.eta)
-    run.outcome[LOG_LEARNED] = first_hit(run, scale, np.inf)
+    run.outcome[LOG_LEARNED] = first_hit(run, LEARNER, scale, np.inf)
     return scale if run.outcome[LOG_LEARNED] < np.inf else 0.0
 
 
@@ -116,9 +114,9 @@ def draw_alternative(run: Run) -> float:
 def hedge(run: Run, hit: bool, gains: Floats, w: Floats) -> None:
     """Write AdaHedge's weights into ``w``; it is then fed the gains of the hit."""
     learner = run.learner
-    weights(learner.gains, learner.gap[0], w)
+    weights(learner.gains, learner.gap[MIXABILITY], w)
     if hit:
-        learner.gap[0] = feed(learner.gains, learner.gap[0], w, gains)
+        learner.gap[MIXABILITY] = feed(learner.gains, learner.gap[MIXABILITY], w, gains)
 
 
 @step
@@ -134,11 +132,11 @@ def choose_directed(run: Run) -> int:
 def direct(run: Run) -> int:
     """Draw a piece of Alt(S_hat) and pull for it; the rule has no memory."""
     if not informed(run):
-        return follow(run, run.model.explore, 0.0, run.options.tracking == TRACK)
-    w, gains = floats(run.model.K), floats(run.model.K)
+        return follow(run, run.scene.model.explore, 0.0, run.options.tracking == TRACK)
+    w, gains = floats(run.scene.model.K), floats(run.scene.model.K)
     if draw_alternative(run) > 0.0:
-        projected_gains(run.model, run.belief, run.front, run.draw, gains)
-    shares(run.belief.N, gains, run.model.explore, w)
+        projected_gains(run.scene, gains)
+    shares(run.scene.belief.N, gains, run.scene.model.explore, w)
     return follow(run, w, share_of_exploring(run), run.options.tracking == TRACK)
 
 
@@ -149,11 +147,11 @@ def choose_projected(run: Run) -> int:
     if arm >= 0:
         return arm
     if not informed(run):
-        return follow(run, run.model.explore, 0.0, run.options.tracking == TRACK)
-    w, gains = floats(run.model.K), floats(run.model.K)
+        return follow(run, run.scene.model.explore, 0.0, run.options.tracking == TRACK)
+    w, gains = floats(run.scene.model.K), floats(run.scene.model.K)
     hit = draw_alternative(run) > 0.0
     if hit:
-        hit = projected_gains(run.model, run.belief, run.front, run.draw, gains)
+        hit = projected_gains(run.scene, gains)
     hedge(run, hit, gains, w)
     return follow(run, w, share_of_exploring(run), run.options.tracking == TRACK)
 
@@ -165,11 +163,11 @@ def choose_posterior(run: Run) -> int:
     if arm >= 0:
         return arm
     if not informed(run):
-        return follow(run, run.model.explore, 0.0, run.options.tracking == TRACK)
-    w, gains = floats(run.model.K), floats(run.model.K)
+        return follow(run, run.scene.model.explore, 0.0, run.options.tracking == TRACK)
+    w, gains = floats(run.scene.model.K), floats(run.scene.model.K)
     scale = draw_alternative(run)
     if scale > 0.0:
-        posterior_gains(run.model, run.belief, run.front, run.draw, scale, gains)
+        posterior_gains(run.scene, scale, gains)
     hedge(run, scale > 0.0, gains, w)
     return follow(run, w, share_of_exploring(run), run.options.tracking == TRACK)
 
@@ -180,9 +178,9 @@ def choose_uniform(run: Run) -> int:
     arm = opening(run)
     if arm >= 0:
         return arm
-    w = floats(run.model.K)
-    for a in range(run.model.K):
-        w[a] = 1.0 / run.model.K
+    w = floats(run.scene.model.K)
+    for a in range(run.scene.model.K):
+        w[a] = 1.0 / run.scene.model.K
     return follow(run, w, 0.0, False)
 
 
@@ -191,9 +189,9 @@ def choose_round_robin(run: Run) -> int:
     """Pull the arm with the fewest results."""
     arm = opening(run)
     if arm < 0:
-        N, pending = run.belief.N, run.learner.pending
+        N, pending = run.scene.belief.N, run.learner.pending
         arm = 0
-        for a in range(run.model.K):
+        for a in range(run.scene.model.K):
             if N[a] + pending[a] < N[arm] + pending[arm]:
                 arm = a
         pending[arm] += 1.0

@@ -73,10 +73,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from psips.kernels.cone import Metric, inner, project, still_dominating
+from psips.kernels.cone import project, still_holding
 from psips.kernels.grids import flags, floats, floats2, floats3, ints, ints2
 from psips.kernels.jit import bare, part
 from psips.kernels.model import Floats, Ints, Mask
+from psips.kernels.posterior import Posterior, apart, variance
 
 DEPTH = 3  # constraints of a leaf, at most
 NEAR = (3.0, 6.0)  # leaves further than this, from the nearest squared distance, are not split
@@ -178,18 +179,18 @@ def evidence(
 
 @part
 def _leaves(
-    metric: Metric, members: Ints, z: int, near: float, pieces: Pieces, begin: int, most: int
+    p: Posterior, members: Ints, z: int, near: float, pieces: Pieces, begin: int, most: int
 ) -> tuple[int, float]:
     """Write the leaves of z's tree from ``begin`` on; return their end, and the nearest."""
-    K, d = metric.mu.shape
-    mu, Sigma = metric.mu, metric.Sigma
+    K, d = p.mu.shape
+    mu = p.mu
     shift = floats2(K, d)
     root, safest = members[0], -np.inf
     for x in members:
         lead = np.inf
         for c in range(d):
-            lead = min(lead, (mu[x, c] - mu[z, c]) / math.sqrt(Sigma[c, c]))
-        lead /= math.sqrt(inner(metric, z, x, x))
+            spread = math.sqrt(variance(p, z, x, c, apart(p, z, x)))
+            lead = min(lead, (mu[x, c] - mu[z, c]) / spread)
         if lead > safest:
             root, safest = x, lead
     closed = flags(most)
@@ -199,7 +200,7 @@ def _leaves(
         k = begin + n
         pieces.z[k], pieces.length[k] = z, 1
         pieces.xs[k, 0], pieces.cs[k, 0] = root, c
-        square[n] = project(metric, z, 1, pieces.xs[k], pieces.cs[k], pieces.y[k])
+        square[n] = project(p, z, 1, pieces.xs[k], pieces.cs[k], pieces.y[k])
         n += 1
     while True:
         open_leaf = -1
@@ -213,7 +214,7 @@ def _leaves(
         x = -1
         if m < DEPTH and n + d - 1 <= most and square[open_leaf] <= near:
             xs, cs, y = pieces.xs[k], pieces.cs[k], pieces.y[k]
-            x = still_dominating(metric, z, m, xs, cs, y, members, shift)
+            x = still_holding(p, z, m, xs, cs, y, members, shift)
         if x < 0:
             closed[open_leaf] = True
             continue
@@ -224,7 +225,7 @@ def _leaves(
                 pieces.xs[to, i], pieces.cs[to, i] = pieces.xs[k, i], pieces.cs[k, i]
             pieces.xs[to, m], pieces.cs[to, m] = x, c
             pieces.z[to], pieces.length[to] = z, m + 1
-            square[leaf] = project(metric, z, m + 1, pieces.xs[to], pieces.cs[to], pieces.y[to])
+            square[leaf] = project(p, z, m + 1, pieces.xs[to], pieces.cs[to], pieces.y[to])
             if c > 0:
                 n += 1
     nearest = np.inf
@@ -234,9 +235,9 @@ def _leaves(
 
 
 @part
-def cover_alternative(metric: Metric, inside: Mask) -> Pieces:
+def cover_alternative(p: Posterior, inside: Mask) -> Pieces:
     """Pieces that cover Alt(S1), S1 where ``inside``."""
-    K, d = metric.mu.shape
+    K, d = p.mu.shape
     most = 4 * d if d <= 4 else d + 8  # leaves of a tree
     everyone, size = ints(K), 0
     for a in range(K):
@@ -261,17 +262,17 @@ def cover_alternative(metric: Metric, inside: Mask) -> Pieces:
                 pieces.z[P], pieces.length[P] = j, d
                 for c in range(d):
                     pieces.xs[P, c], pieces.cs[P, c] = i, c
-                square = project(metric, int(j), d, pieces.xs[P], pieces.cs[P], pieces.y[P])
+                square = project(p, int(j), d, pieces.xs[P], pieces.cs[P], pieces.y[P])
                 nearest = min(nearest, square)
                 P += 1
     pairs = P
     for z in range(K):  # how near the alternative is, with trees as coarse as they can be
         if not inside[z]:
-            nearest = min(nearest, _leaves(metric, members, z, 0.0, pieces, pairs, most)[1])
+            nearest = min(nearest, _leaves(p, members, z, 0.0, pieces, pairs, most)[1])
     near = NEAR[0] * nearest + NEAR[1]
     for z in range(K):
         if not inside[z]:
-            P, _ = _leaves(metric, members, z, near, pieces, P, most)
+            P, _ = _leaves(p, members, z, near, pieces, P, most)
     return Pieces(
         pieces.z[:P],
         pieces.length[:P],
@@ -283,10 +284,10 @@ def cover_alternative(metric: Metric, inside: Mask) -> Pieces:
 
 @part
 def _write_claim(
-    metric: Metric, pieces: Pieces, k: int, y: Floats, weight: float, claims: Claims, o: int
+    p: Posterior, pieces: Pieces, k: int, y: Floats, weight: float, claims: Claims, o: int
 ) -> None:
     """Direction ``y`` of piece ``k`` becomes claim ``o``."""
-    d = metric.mu.shape[1]
+    d = p.mu.shape[1]
     claims.arms[o, 0] = pieces.z[k]
     n = 1
     for i in range(pieces.length[k]):
@@ -305,10 +306,10 @@ def _write_claim(
     lead = variance = 0.0
     for a in range(n):
         for c in range(d):
-            lead += claims.G[o, a, c] * metric.mu[claims.arms[o, a], c]
+            lead += claims.G[o, a, c] * p.mu[claims.arms[o, a], c]
             for e in range(d):
-                claims.s[o, a] += claims.G[o, a, c] * claims.G[o, a, e] * metric.Sigma[c, e]
-        variance += claims.s[o, a] * metric.inverse[claims.arms[o, a]]
+                claims.s[o, a] += claims.G[o, a, c] * claims.G[o, a, e] * p.Sigma[c, e]
+        variance += claims.s[o, a] / p.N[claims.arms[o, a]]
     claims.log_weight[o] = math.log(weight)
     claims.lead[o] = max(lead, math.sqrt(variance))
     claims.aim[o] = max(lead, AIM * math.sqrt(variance))
@@ -347,9 +348,9 @@ def _forecast(claims: Claims, level: float, K: int) -> Floats:
 
 
 @part
-def claims_of(metric: Metric, pieces: Pieces, level: float) -> Claims:
+def claims_of(p: Posterior, pieces: Pieces, level: float) -> Claims:
     """Directions, weights and forecasts of the pieces."""
-    K, d = metric.mu.shape
+    K, d = p.mu.shape
     P, R = pieces.xs.shape
     room = 0
     for k in range(P):
@@ -380,19 +381,19 @@ def claims_of(metric: Metric, pieces: Pieces, level: float) -> Claims:
             if pieces.y[k, i] > 0.0:
                 several += 1
             x, c = pieces.xs[k, i], pieces.cs[k, i]
-            gap = metric.mu[x, c] - metric.mu[pieces.z[k], c]
-            gap /= math.sqrt(metric.Sigma[c, c] * inner(metric, pieces.z[k], x, x))
+            gap = p.mu[x, c] - p.mu[pieces.z[k], c]
+            gap /= math.sqrt(variance(p, pieces.z[k], x, c, apart(p, pieces.z[k], x)))
             if gap > most:
                 clearest, most = i, gap
         rest = (1.0 - JOINT) / m
         if several > 1:
-            _write_claim(metric, pieces, k, pieces.y[k], JOINT, claims, o)
+            _write_claim(p, pieces, k, pieces.y[k], JOINT, claims, o)
             o += 1
         for step in range(m):  # the clearest first
             i = clearest if step == 0 else (step - 1 if step <= clearest else step)
             alone[i] = 1.0
             weight = rest if several > 1 or step > 0 else JOINT + rest
-            _write_claim(metric, pieces, k, alone, weight, claims, o)
+            _write_claim(p, pieces, k, alone, weight, claims, o)
             alone[i] = 0.0
             o += 1
     claims.first[P] = o

@@ -2,10 +2,10 @@
 
 Every piece is a list of constraints "answer z is at least x_k in objective c_k",
 k = 1..m: "i below j" is z = j above x = i in all d objectives, "z escapes" has one
-objective for each x in S. With G_kl = <z - x_k, z - x_l>_{V^-1} Sigma[c_k, c_l] and
-b_k = mu_{x_k}(c_k) - mu_z(c_k), the squared distance from theta to the piece is
-max_{y >= 0} 2 b.y - y'Gy, and the nearest point moves theta by sum_k y_k u_k with
-u_k = V^-1 (z - x_k) (x) Sigma e_{c_k}.
+objective for each x in S. With G_kl the covariance of the leads (z - x_k)(c_k) and
+(z - x_l)(c_l), and b_k the k-th lead's mean with the sign turned, the squared distance from
+theta to the piece is max_{y >= 0} 2 b.y - y'Gy, and the nearest point shifts theta along
+sum_k y_k (z - x_k)(c_k).
 """
 
 from __future__ import annotations
@@ -15,35 +15,10 @@ import math
 import numpy as np
 
 from psips.kernels.grids import flags, floats, floats2, ints
-from psips.kernels.jit import bare, part
+from psips.kernels.halfspace import lead
+from psips.kernels.jit import part
 from psips.kernels.model import Floats, Ints
-from psips.kernels.records import Record, record
-
-
-@record
-class Metric(Record):
-    """Means of the answers and the covariance between them (times Sigma)."""
-
-    unstructured: bool
-    inverse: Floats  # (n,) 1 / pulls of each arm, (0,) if linear
-    W: Floats  # (n, h) whitened answers, (0, 0) if unstructured
-    Sigma: Floats  # (d, d)
-    mu: Floats  # (n, d)
-
-
-@bare
-def inner(metric: Metric, z: int, x: int, y: int) -> float:
-    """<z - x, z - y> in V^-1."""
-    if metric.unstructured:
-        total = metric.inverse[z]
-        if x == y:
-            total += metric.inverse[x]
-        return total
-    total = 0.0
-    W = metric.W
-    for i in range(W.shape[1]):
-        total += (W[z, i] - W[x, i]) * (W[z, i] - W[y, i])
-    return total
+from psips.kernels.posterior import Posterior, cov, move, moved
 
 
 @part
@@ -155,14 +130,13 @@ def nonnegative(G: Floats, b: Floats, m: int, y: Floats) -> None:
 
 
 @part
-def _project_many(metric: Metric, z: int, m: int, xs: Ints, cs: Ints, y: Floats) -> float:
-    mu, Sigma = metric.mu, metric.Sigma
+def _project_many(p: Posterior, z: int, m: int, xs: Ints, cs: Ints, y: Floats) -> float:
     G = floats2(m, m)
     rhs = floats(m)
     for k in range(m):
-        rhs[k] = mu[xs[k], cs[k]] - mu[z, cs[k]]
+        rhs[k] = -lead(p.mu, p.slack, z, xs[k], cs[k])
         for j in range(k + 1):
-            G[k, j] = inner(metric, z, xs[k], xs[j]) * Sigma[cs[k], cs[j]]
+            G[k, j] = cov(p, z, xs[k], cs[k], xs[j], cs[j])
             G[j, k] = G[k, j]
     nonnegative(G, rhs, m, y)
     square = 0.0
@@ -172,22 +146,21 @@ def _project_many(metric: Metric, z: int, m: int, xs: Ints, cs: Ints, y: Floats)
 
 
 @part
-def project(metric: Metric, z: int, m: int, xs: Ints, cs: Ints, y: Floats) -> float:
+def project(p: Posterior, z: int, m: int, xs: Ints, cs: Ints, y: Floats) -> float:
     """Squared distance to the piece (z; xs[:m], cs[:m]); its multipliers go to ``y``."""
-    mu, Sigma = metric.mu, metric.Sigma
     if m == 1:
-        gap = mu[xs[0], cs[0]] - mu[z, cs[0]]
+        gap = -lead(p.mu, p.slack, z, xs[0], cs[0])
         if gap <= 0.0:
             y[0] = 0.0
             return 0.0
-        y[0] = gap / (inner(metric, z, xs[0], xs[0]) * Sigma[cs[0], cs[0]])
+        y[0] = gap / cov(p, z, xs[0], cs[0], xs[0], cs[0])
         return gap * y[0]
     if m == 2:
-        first = mu[xs[0], cs[0]] - mu[z, cs[0]]
-        second = mu[xs[1], cs[1]] - mu[z, cs[1]]
-        a = inner(metric, z, xs[0], xs[0]) * Sigma[cs[0], cs[0]]
-        b = inner(metric, z, xs[0], xs[1]) * Sigma[cs[0], cs[1]]
-        c = inner(metric, z, xs[1], xs[1]) * Sigma[cs[1], cs[1]]
+        first = -lead(p.mu, p.slack, z, xs[0], cs[0])
+        second = -lead(p.mu, p.slack, z, xs[1], cs[1])
+        a = cov(p, z, xs[0], cs[0], xs[0], cs[0])
+        b = cov(p, z, xs[0], cs[0], xs[1], cs[1])
+        c = cov(p, z, xs[1], cs[1], xs[1], cs[1])
         determinant = a * c - b * b
         y[0] = c * first - b * second
         y[1] = a * second - b * first
@@ -201,75 +174,22 @@ def project(metric: Metric, z: int, m: int, xs: Ints, cs: Ints, y: Floats) -> fl
                 y[0] = 0.0
                 y[1] = max(second, 0.0) / c
         return first * y[0] + second * y[1]
-    return _project_many(metric, z, m, xs, cs, y)
-
-
-@bare
-def move(metric: Metric, z: int, m: int, xs: Ints, cs: Ints, y: Floats, shift: Floats) -> None:
-    """Write sum_k y_k u_k in whitened rows: answer ``a`` moves by w_a . shift Sigma.
-
-    Linear: ``shift`` (h, d), row products with W. Unstructured: ``shift`` (n, d) holds
-    the moves of the arms themselves divided by Sigma; only rows z and xs are written.
-    """
-    if metric.unstructured:
-        for c in range(shift.shape[1]):
-            shift[z, c] = 0.0
-            for k in range(m):
-                shift[xs[k], c] = 0.0
-        for k in range(m):
-            shift[z, cs[k]] += y[k] * metric.inverse[z]
-            shift[xs[k], cs[k]] -= y[k] * metric.inverse[xs[k]]
-        return
-    W = metric.W
-    for i in range(W.shape[1]):
-        for c in range(shift.shape[1]):
-            shift[i, c] = 0.0
-    for k in range(m):
-        if y[k] != 0.0:
-            for i in range(W.shape[1]):
-                shift[i, cs[k]] += y[k] * (W[z, i] - W[xs[k], i])
-
-
-@bare
-def moved(metric: Metric, a: int, shift: Floats, touched: bool, out: Floats) -> None:
-    """Write the values of answer ``a`` at the nearest point into ``out`` (d,)."""
-    d = out.shape[0]
-    for c in range(d):
-        out[c] = metric.mu[a, c]
-    if metric.unstructured:
-        if touched:
-            for c in range(d):
-                for e in range(d):
-                    out[c] += metric.Sigma[c, e] * shift[a, e]
-        return
-    for e in range(d):
-        along = 0.0
-        for i in range(shift.shape[0]):
-            along += metric.W[a, i] * shift[i, e]
-        for c in range(d):
-            out[c] += metric.Sigma[c, e] * along
+    return _project_many(p, z, m, xs, cs, y)
 
 
 @part
-def still_dominating(
-    metric: Metric,
-    z: int,
-    m: int,
-    xs: Ints,
-    cs: Ints,
-    y: Floats,
-    members: Ints,
-    shift: Floats,
+def still_holding(
+    p: Posterior, z: int, m: int, xs: Ints, cs: Ints, y: Floats, members: Ints, shift: Floats
 ) -> int:
-    """Which x in S dominates z most at the nearest point of the piece; -1 if none does.
+    """Which x in S holds z back most at the nearest point of the piece; -1 if none does.
 
     At -1 the nearest point lies in Alt(S): the piece cannot be refined further.
     """
-    d = metric.mu.shape[1]
-    move(metric, z, m, xs, cs, y, shift)
+    d = p.mu.shape[1]
+    move(p, z, m, xs, cs, y, shift)
     at_z = floats(d)
     at_x = floats(d)
-    moved(metric, z, shift, True, at_z)
+    moved(p, z, shift, True, at_z)
     worst, most = -1, 1e-10  # below that z is as good as free
     for x in members:
         listed = False
@@ -279,12 +199,12 @@ def still_dominating(
                 break
         if listed:
             continue
-        moved(metric, x, shift, False, at_x)
-        lead = np.inf
+        moved(p, x, shift, False, at_x)
+        behind = np.inf
         for c in range(d):
-            lead = min(lead, (at_x[c] - at_z[c]) / math.sqrt(metric.Sigma[c, c]))
-            if lead <= 0.0:
+            behind = min(behind, (at_x[c] - at_z[c] - p.slack[c]) / p.unit[c])
+            if behind <= 0.0:
                 break
-        if lead > most:
-            worst, most = x, lead
+        if behind > most:
+            worst, most = x, behind
     return worst

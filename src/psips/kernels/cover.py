@@ -14,6 +14,11 @@ The structure is kept between rounds and its numbers are refreshed: a record sta
 if a little loose, whatever theta becomes. Pieces with less than e^-28 of the largest one's
 mass are left out when the cover is built, and it is built anew before that margin can have
 shrunk to e^-20: precision only grows, so no distance shrinks by more than theta moves.
+
+The life of a cover. EAGER: there is none, because hits come within a few literal draws; when
+they do not, it is built. BUILT: it is complete, and refreshed before each round, or built anew
+where it cannot be. FULL: it did not fit; draws are literal, and it is tried again in the next
+round. LEAVING: the learner's hits came at once, so the next round begins without one.
 """
 
 from __future__ import annotations
@@ -22,25 +27,10 @@ import math
 
 import numpy as np
 
-from psips.kernels.belief import RESULTS, Belief
-from psips.kernels.cone import Metric
-from psips.kernels.front import (
-    AGE,
-    COVERED,
-    LEFT_OUT,
-    LIVE,
-    MEMBERS,
-    NEAREST,
-    RECORDS,
-    REJECTED,
-    SPARE,
-    Front,
-    find_change,
-    refresh_listed,
-    refresh_means,
-)
+from psips.kernels.halfspace import lead
 from psips.kernels.jit import bare
 from psips.kernels.model import Floats, Ints, Model
+from psips.kernels.posterior import Posterior, cov
 from psips.kernels.records import Record, record
 
 NATS = 28.0  # pieces with less than e^-NATS of the largest piece's mass are left out
@@ -48,17 +38,26 @@ FEWER_NATS = 14.0  # the same for a single answer, whose probability is an estim
 MARGIN = 20.0  # what must remain of NATS while the cover is used
 DEPTH = 12  # constraints a record can hold
 
+# Stages of a cover's life.
+EAGER, BUILT, FULL, LEAVING = range(4)
+# Places in Cover.life: its stage; its records; since it was built rounds, proposals in vain.
+STAGE, RECORDS, AGE, REJECTED = range(4)
+# Places in Cover.reach: distance of the nearest piece; from which on pieces were left out; the
+# largest inflation of any draw that it has to serve.
+NEAREST, LEFT_OUT, SPARE = range(3)
 # Places in Cover.shape.
-ANSWER, CONSTRAINTS, GROUPS = range(3)
+ANSWER, CONSTRAINTS, KIND, GROUPS = range(4)
 # .. and of one of its constraints.
 RIVAL, OBJECTIVE, GROUP = range(3)
+# Whose draws it serves: places in Cover.mass and Cover.scale.
+STOPPER, LEARNER = range(2)
 
 
 @record
 class Cover(Record):
-    """Records, the first ``Front.size[RECORDS]``, and where theta was when they were made."""
+    """Records, the first ``life[RECORDS]``, and where theta was when they were made."""
 
-    shape: Ints  # (records, 3) z, number of constraints, number of groups
+    shape: Ints  # (records, 4) z, number of constraints, PAIR or ESCAPE, number of groups
     terms: Ints  # (records, DEPTH, 3) x_k, c_k, g_k
     y: Floats  # (records, DEPTH)
     gap: Floats  # (records, DEPTH) by group
@@ -68,76 +67,98 @@ class Cover(Record):
     mass: Floats  # (records, 2) bounds of the probability at ``scale``; -1 if not known
     scale: Floats  # (2,) largest scale of the stopping rule's and of the learner's draws
     theta: Floats  # (h, d)
-    N: Floats  # (K,) pulls then, (0,) if linear
+    R: Floats  # (n, d, d) factors of the arms' covariances then, (0, 0, 0) if linear
     V: Floats  # (h, h) precision then, (0, 0) if unstructured
+    life: Ints  # (4,)
+    reach: Floats  # (3,)
 
 
 def empty_cover(model: Model, capacity: int) -> Cover:
     """Return room for ``capacity`` records."""
-    width = 0 if model.unstructured else model.h
+    arms, width = (model.n, 0) if model.unstructured else (0, model.h)
     depth = DEPTH if capacity > 0 else 0
     return Cover(
-        np.zeros((capacity, 3), np.int64),
-        np.zeros((capacity, depth, 3), np.int64),
-        np.zeros((capacity, depth)),
-        np.zeros((capacity, depth)),
-        np.zeros((capacity, depth, depth)),
-        np.zeros((capacity, depth)),
-        np.zeros(capacity),
-        np.zeros((capacity, 2)),
-        np.zeros(2),
-        np.zeros((model.h, model.d)),
-        np.zeros(model.K if model.unstructured else 0),
-        np.zeros((width, width)),
+        shape=np.zeros((capacity, 4), np.int64),
+        terms=np.zeros((capacity, depth, 3), np.int64),
+        y=np.zeros((capacity, depth)),
+        gap=np.zeros((capacity, depth)),
+        L=np.zeros((capacity, depth, depth)),
+        b=np.zeros((capacity, depth)),
+        r=np.zeros(capacity),
+        mass=np.zeros((capacity, 2)),
+        scale=np.zeros(2),
+        theta=np.zeros((model.h, model.d)),
+        R=np.zeros((arms, model.d, model.d)),
+        V=np.zeros((width, width)),
+        life=np.zeros(4, np.int64),
+        reach=np.zeros(3),
     )
 
 
 @bare
-def displacement(P: Floats, theta: Floats, then: Floats, N: Floats, V: Floats) -> float:
-    """How far theta has moved since the cover was built, in the metric of that time."""
-    h, d = theta.shape
-    square = 0.0
-    if V.shape[0] == 0:
-        for a in range(h):
-            for c in range(d):
-                moved = N[a] * (theta[a, c] - then[a, c])
-                for e in range(d):
-                    square += moved * P[c, e] * (theta[a, e] - then[a, e])
-    else:
-        for i in range(h):
-            for j in range(h):
-                for c in range(d):
-                    moved = V[i, j] * (theta[i, c] - then[i, c])
-                    for e in range(d):
-                        square += moved * P[c, e] * (theta[j, e] - then[j, e])
-    return math.sqrt(max(square, 0.0))
+def is_eager(cover: Cover) -> bool:
+    """Whether literal draws come first."""
+    return cover.life[STAGE] == EAGER
 
 
 @bare
-def measure(
-    first: int,
-    last: int,
-    only: int,
-    diagonal: bool,
-    shape: Ints,
-    terms: Ints,
-    y: Floats,
-    mu: Floats,
-    inverse: Floats,
-    W: Floats,
-    Sigma: Floats,
-    gap: Floats,
-    L: Floats,
-    b: Floats,
-    r: Floats,
-    mass: Floats,
-) -> float:
+def is_complete(cover: Cover) -> bool:
+    """Whether the records cover the alternative."""
+    return cover.life[STAGE] == BUILT
+
+
+@bare
+def begin_round(cover: Cover) -> None:
+    """Let a cover go that was leaving; the others are a round older."""
+    if cover.life[STAGE] == LEAVING:
+        cover.life[STAGE] = EAGER
+    cover.life[AGE] += 1
+
+
+@bare
+def begin_building(cover: Cover) -> None:
+    """There are no records yet."""
+    cover.life[STAGE] = BUILT
+    cover.life[RECORDS] = 0
+    cover.life[AGE] = 0
+    cover.life[REJECTED] = 0
+
+
+@bare
+def give_up(cover: Cover) -> None:
+    """There is no room for all records."""
+    cover.life[STAGE] = FULL
+
+
+@bare
+def leave(cover: Cover) -> None:
+    """Literal draws serve better, from the next round on."""
+    cover.life[STAGE] = LEAVING
+
+
+@bare
+def dismiss(cover: Cover) -> None:
+    """Nobody needs a cover for now."""
+    cover.life[STAGE] = EAGER
+
+
+@bare
+def is_stale(cover: Cover, results: int) -> bool:
+    """Whether the records are not worth refreshing: too old, or too many proposals in vain."""
+    life = cover.life
+    old = life[AGE] > 32 + results // 64
+    return life[STAGE] != BUILT or old or life[REJECTED] > 16 + life[AGE] // 2
+
+
+@bare
+def measure(p: Posterior, cover: Cover, first: int, last: int, only: int) -> float:
     """Refresh gap, L, b and r of records ``first`` to ``last``; return the smallest r.
 
-    Of an unstructured problem only those that speak of arm ``only``, unless it is negative.
+    Of separate arms only those that speak of arm ``only``, unless it is negative.
     A record whose groups clash (a positive entry off the diagonal) gets r = -1.
     """
-    unstructured = W.shape[0] == 0
+    shape, terms, y, gap, L, b = cover.shape, cover.terms, cover.y, cover.gap, cover.L, cover.b
+    r, mass, mu, slack, diagonal = cover.r, cover.mass, p.mu, p.slack, p.diagonal
     nearest = np.inf
     for one in range(first, last):
         z, m, groups = shape[one, ANSWER], shape[one, CONSTRAINTS], shape[one, GROUPS]
@@ -150,16 +171,16 @@ def measure(
             if not spoken_of:
                 nearest = min(nearest, r[one])
                 continue
-        mass[one, 0] = -1.0
-        mass[one, 1] = -1.0
-        if diagonal and unstructured and groups == m:  # one constraint a group, all independent
+        mass[one, STOPPER] = -1.0
+        mass[one, LEARNER] = -1.0
+        if diagonal and p.separate and groups == m:  # one constraint a group, all independent
             square = 0.0
             for k in range(m):
                 x, c, g = terms[one, k, RIVAL], terms[one, k, OBJECTIVE], terms[one, k, GROUP]
-                gap[one, g] = y[one, k] * (mu[x, c] - mu[z, c])
+                gap[one, g] = -y[one, k] * lead(mu, slack, z, x, c)
                 for f in range(g):
                     L[one, g, f] = 0.0
-                L[one, g, g] = y[one, k] * math.sqrt((inverse[z] + inverse[x]) * Sigma[c, c])
+                L[one, g, g] = y[one, k] * math.sqrt(p.C[z, c, c] + p.C[x, c, c])
                 b[one, g] = gap[one, g] / L[one, g, g]
                 square += max(b[one, g], 0.0) ** 2
             r[one] = math.sqrt(square)
@@ -172,20 +193,12 @@ def measure(
         for k in range(m):
             x, c, g = terms[one, k, RIVAL], terms[one, k, OBJECTIVE], terms[one, k, GROUP]
             weight = y[one, k]
-            gap[one, g] += weight * (mu[x, c] - mu[z, c])
+            gap[one, g] -= weight * lead(mu, slack, z, x, c)
             for j in range(k + 1):
                 v, e, f = terms[one, j, RIVAL], terms[one, j, OBJECTIVE], terms[one, j, GROUP]
                 if diagonal and g != f:
                     continue
-                if unstructured:
-                    shared = inverse[z]
-                    if v == x:
-                        shared += inverse[x]
-                else:
-                    shared = 0.0
-                    for i in range(W.shape[1]):
-                        shared += (W[z, i] - W[x, i]) * (W[z, i] - W[v, i])
-                shared *= weight * y[one, j] * Sigma[c, e]
+                shared = weight * y[one, j] * cov(p, z, x, c, v, e)
                 if g == f:
                     L[one, g, g] += shared if j == k else 2.0 * shared
                 elif g > f:
@@ -217,66 +230,3 @@ def measure(
         r[one] = math.sqrt(square) if square >= 0.0 else -1.0
         nearest = min(nearest, r[one])
     return nearest
-
-
-@bare
-def measure_records(
-    metric: Metric, diagonal: bool, cover: Cover, first: int, last: int, only: int
-) -> float:
-    """Refresh records ``first`` to ``last`` of a cover, see ``measure``."""
-    return measure(
-        first,
-        last,
-        only,
-        diagonal,
-        cover.shape,
-        cover.terms,
-        cover.y,
-        metric.mu,
-        metric.inverse,
-        metric.W,
-        metric.Sigma,
-        cover.gap,
-        cover.L,
-        cover.b,
-        cover.r,
-        cover.mass,
-    )
-
-
-@bare
-def refresh(model: Model, belief: Belief, front: Front, cover: Cover, piece: Ints) -> bool:
-    """Bring the numbers of a built cover up to date; False if it has to be built anew."""
-    size = front.size
-    size[AGE] += 1
-    if size[COVERED] == 0 or size[AGE] > 32 + belief.tally[RESULTS] // 64:
-        return False
-    if size[REJECTED] > 16 + size[AGE] // 2:
-        return False
-    members = front.members[: size[MEMBERS]]
-    live = front.live[: size[LIVE]]
-    only = -1  # the one arm pulled since the last time, if it is one
-    if model.unstructured:
-        pulled = 0
-        for a in range(model.K):
-            if front.inverse[a] != 1.0 / belief.N[a]:
-                only = a
-                pulled += 1
-        if pulled > 1:
-            only = -1
-        refresh_means(
-            model.unstructured, belief.N, belief.theta, model.Z, front.mu, front.inverse
-        )
-    else:
-        refresh_listed(model.Z, belief.theta, belief.F, members, front.mu, front.W)
-        refresh_listed(model.Z, belief.theta, belief.F, live, front.mu, front.W)
-    if find_change(front.mu, members, live, front.keeper, piece):
-        return False
-    moved = displacement(model.P, belief.theta, cover.theta, cover.N, cover.V)
-    left_out = front.reach[LEFT_OUT] - moved
-    metric = front.metric
-    nearest = measure_records(metric, model.diagonal, cover, 0, size[RECORDS], only)
-    if nearest < 0.0:
-        return False
-    front.reach[NEAREST] = nearest
-    return left_out > 0.0 and left_out**2 > nearest**2 + 2.0 * MARGIN * front.reach[SPARE]

@@ -1,4 +1,4 @@
-"""Posterior draws, made as far as they are looked at.
+"""Posterior draws, made as far as they are looked at, and whether they change the set.
 
 Whether a point lies in Alt(S_hat) is often settled by a few answers: arms, or answers of a
 linear problem, come into being when they are first needed.
@@ -6,260 +6,117 @@ linear problem, come into being when they are first needed.
 
 from __future__ import annotations
 
-import math
+from psips.kernels.belief import in_theta
+from psips.kernels.front import LIVE, MEMBERS
+from psips.kernels.halfspace import beats, held, holds
+from psips.kernels.jit import bare
+from psips.kernels.model import EVERYTHING, Floats
+from psips.kernels.posterior import draw_answer, draw_theta, image
+from psips.kernels.scene import ABOVE, BELOW, LITERALS, NUMBER, Scene
 
-import numpy as np
-
-from psips.kernels.belief import Belief, in_theta
-from psips.kernels.cover import DEPTH
-from psips.kernels.front import LIVE, MEMBERS, Front, copy_rows, image
-from psips.kernels.jit import bare, part
-from psips.kernels.model import Floats, Ints, Model, Stream
-from psips.kernels.pareto import dominates
-from psips.kernels.records import Record, record
-from psips.kernels.rng import normal
-
-# Places in Draw.made; HALT is not 0 if somebody asked the draws to end.
-PROPOSALS, LITERALS, NUMBER, HALT = range(4)
 PATIENCE = 1_000_000  # draws after which a learner goes without a hit
 OUTSIDE = 100  # hits outside Theta after which a learner takes one of them
 
 
-@record
-class Draw(Record):
-    """Room for one posterior draw."""
-
-    stream: Stream  # (4,)
-    theta: Floats  # (h, d) the draw; linear problems, or once it is complete
-    values: Floats  # (n, d) its answers, as far as they were needed
-    drawn: Ints  # (n,) unstructured: number of the draw in which an arm's value was made
-    shift: Floats  # (h, d)
-    piece: Ints  # (2,) piece of Alt in which the point was found, see ``find_change``
-    p: Floats  # (records,) probabilities of the cover's sets, relative to the largest
-    made: Floats  # (4,) proposals made, literal draws made, number of the current draw, HALT
-    nearest: Ints  # (2,) z and number of constraints of the piece of Alt nearest last time
-    lists: Ints  # (5, room) where kernels keep lists; the last two: that piece's constraints
-    work: Floats  # (3, room) the same for numbers; room for n answers or a record
-
-
-def empty_draw(model: Model, capacity: int) -> Draw:
-    """Return the room that the searches work in."""
-    shape = (model.h, model.d)
-    room = max(model.n, model.d, DEPTH)
-    return Draw(
-        np.zeros(4, np.uint64),
-        np.zeros(shape),
-        np.zeros((model.n, model.d)),
-        np.zeros(model.n, np.int64),
-        np.zeros(shape),
-        np.zeros(2, np.int64),
-        np.zeros(capacity),
-        np.zeros(4),
-        np.full(2, -1, np.int64),
-        np.zeros((5, room), np.int64),
-        np.zeros((3, room)),
-    )
-
-
-@part
-def draw_row(
-    stream: Stream, L: Floats, mean: Floats, sd: float, a: int, values: Floats
-) -> None:
-    """Draw row ``a`` of ``values`` ~ N(mean[a], sd^2 L L^T)."""
-    d = L.shape[0]
-    for c in range(d):
-        values[a, c] = normal(stream)
-    for c in range(d - 1, -1, -1):
-        total = 0.0
-        for e in range(c + 1):
-            total += L[c, e] * values[a, e]
-        values[a, c] = mean[a, c] + sd * total
-
-
 @bare
-def draw_rows(
-    stream: Stream,
-    L: Floats,
-    mean: Floats,
-    inverse: Floats,
-    scale: float,
-    which: Ints,
-    values: Floats,
-    drawn: Ints,
-    number: int,
-) -> None:
-    """Draw the arms of a list (unstructured)."""
-    for a in which:
-        draw_row(stream, L, mean, scale * math.sqrt(inverse[a]), a, values)
-        drawn[a] = number
-
-
-@bare
-def draw_rest(
-    stream: Stream,
-    L: Floats,
-    mean: Floats,
-    inverse: Floats,
-    scale: float,
-    values: Floats,
-    drawn: Ints,
-    number: int,
-) -> None:
-    """Draw the arms that were not needed so far (unstructured)."""
-    for a in range(mean.shape[0]):
-        if drawn[a] != number:
-            draw_row(stream, L, mean, scale * math.sqrt(inverse[a]), a, values)
-            drawn[a] = number
-
-
-@bare
-def draw_theta(
-    stream: Stream,
-    L: Floats,
-    F: Floats,
-    mean: Floats,
-    scale: float,
-    row: Floats,
-    theta: Floats,
-) -> None:
-    """Draw theta (linear): mean + scale F G L^T, G standard normal."""
-    h, d = mean.shape
-    copy_rows(mean, theta)
-    for j in range(h):
-        for c in range(d):
-            row[c] = normal(stream)
-        for c in range(d - 1, -1, -1):
-            total = 0.0
-            for e in range(c + 1):
-                total += L[c, e] * row[e]
-            row[c] = scale * total
-        for i in range(h):
-            for c in range(d):
-                theta[i, c] += F[i, j] * row[c]
-
-
-@bare
-def search(
-    stream: Stream,
-    L: Floats,
-    mean: Floats,
-    inverse: Floats,
-    scale: float,
-    members: Ints,
-    live: Ints,
-    keeper: Ints,
-    values: Floats,
-    drawn: Ints,
-    number: int,
-    piece: Ints,
-) -> bool:
-    """Draw arms one by one (unstructured) until the point is seen to be in Alt(S_hat)."""
-    draw_rows(stream, L, mean, inverse, scale, members, values, drawn, number)
-    for i in members:
-        for j in members:
-            if i != j and dominates(values, j, i):
-                piece[0] = j
-                piece[1] = i
-                return True
-    for i in range(live.shape[0]):
-        z = live[i]
-        draw_row(stream, L, mean, scale * math.sqrt(inverse[z]), z, values)
-        drawn[z] = number
-        if not dominates(values, keeper[z], z):
-            held = False
-            for x in members:
-                if dominates(values, x, z):
-                    held = True
-                    break
-            if not held:
-                live[i], live[i // 2] = live[i // 2], z  # look at it sooner next time
-                piece[0] = z
-                piece[1] = -1
-                return True
-    return False
-
-
-@bare
-def search_image(
-    Z: Floats,
-    theta: Floats,
-    members: Ints,
-    live: Ints,
-    keeper: Ints,
-    values: Floats,
-    piece: Ints,
-) -> bool:
-    """Compute answers one by one (linear) until ``theta`` is seen to be in Alt(S_hat)."""
-    for x in members:
-        image(Z, theta, x, values)
-    for i in members:
-        for j in members:
-            if i != j and dominates(values, j, i):
-                piece[0] = j
-                piece[1] = i
-                return True
-    for i in range(live.shape[0]):
-        z = live[i]
-        image(Z, theta, z, values)
-        if not dominates(values, keeper[z], z):
-            held = False
-            for x in members:
-                if dominates(values, x, z):
-                    held = True
-                    break
-            if not held:
-                live[i], live[i // 2] = live[i // 2], z  # look at it sooner next time
-                piece[0] = z
-                piece[1] = -1
-                return True
-    return False
-
-
-@bare
-def literal_draw(model: Model, belief: Belief, front: Front, draw: Draw, scale: float) -> bool:
-    """One posterior draw, as far as needed; whether it is in Alt(S_hat)."""
-    draw.made[LITERALS] += 1.0
+def begin_draw(scene: Scene, scale: float) -> None:
+    """Begin a draw: nothing of it is made yet, but for theta of a linear problem."""
+    p, draw = scene.posterior, scene.draw
     draw.made[NUMBER] += 1.0
-    number = int(draw.made[NUMBER])
-    members = front.members[: front.size[MEMBERS]]
-    live = front.live[: front.size[LIVE]]
-    if not model.unstructured:
-        row = draw.work[0]
-        draw_theta(draw.stream, model.L, belief.F, belief.theta, scale, row, draw.theta)
-        return search_image(
-            model.Z, draw.theta, members, live, front.keeper, draw.values, draw.piece
-        )
-    return search(
-        draw.stream,
-        model.L,
-        belief.theta,
-        front.inverse,
-        scale,
-        members,
-        live,
-        front.keeper,
-        draw.values,
-        draw.drawn,
-        number,
-        draw.piece,
-    )
+    if not p.separate:
+        draw_theta(p, draw.stream, scale, draw.row, draw.theta)
 
 
 @bare
-def allowed(model: Model, belief: Belief, front: Front, draw: Draw, scale: float) -> bool:
+def look_at(scene: Scene, a: int, scale: float) -> None:
+    """Make the values of answer ``a`` at the point drawn, if they are not made yet."""
+    _make(scene, int(scene.draw.made[NUMBER]), a, scale)
+
+
+@bare
+def _make(scene: Scene, number: int, a: int, scale: float) -> None:
+    """Make the values of answer ``a``, if they are not those of draw ``number``."""
+    p, draw = scene.posterior, scene.draw
+    if draw.drawn[a] != number:
+        if p.separate:
+            draw_answer(p, draw.stream, scale, a, draw.values)
+        else:
+            image(p.Z, draw.theta, a, draw.values)
+        draw.drawn[a] = number
+
+
+@bare
+def look_at_all(scene: Scene, scale: float) -> None:
+    """Make the values of all answers that were not needed so far."""
+    number = int(scene.draw.made[NUMBER])
+    for a in range(scene.model.n):
+        _make(scene, number, a, scale)
+
+
+@bare
+def find_change(scene: Scene, values: Floats, slack: Floats, others: int, scale: float) -> bool:
+    """Whether ``values`` (n, d) lie in Alt(S_hat), and in which piece.
+
+    ``others`` answers outside S_hat are looked at. If ``scale`` is not 0, what is not made yet
+    of the point drawn is made with it. ``draw.piece`` becomes (j, i) for "i below j" or
+    (z, -1) for "z escapes".
+    """
+    front, piece = scene.front, scene.draw.piece
+    outside = front.outside
+    members = front.members[: front.size[MEMBERS]]
+    lazily, tolerant = scale > 0.0, scene.posterior.tolerant
+    number = int(scene.draw.made[NUMBER])
+    if lazily:
+        for x in members:
+            _make(scene, number, x, scale)
+    for i in members:
+        for j in members:
+            if i != j and beats(values, slack, j, i):
+                piece[ABOVE] = j
+                piece[BELOW] = i
+                return True
+    for k in range(others):
+        z = outside[k]
+        if lazily:
+            _make(scene, number, z, scale)
+        if tolerant:
+            for i in members:
+                if beats(values, slack, z, i):
+                    piece[ABOVE] = z
+                    piece[BELOW] = i
+                    return True
+        if not holds(values, slack, front.keeper[z], z) and not held(values, slack, members, z):
+            if lazily:
+                outside[k], outside[k // 2] = outside[k // 2], z  # sooner next time
+            piece[ABOVE] = z
+            piece[BELOW] = -1
+            return True
+    return False
+
+
+@bare
+def changes_set(scene: Scene, values: Floats) -> bool:
+    """Whether the point with all of ``values`` (n, d) lies in Alt(S_hat)."""
+    others = scene.model.n - scene.front.size[MEMBERS]
+    return find_change(scene, values, scene.posterior.slack, others, 0.0)
+
+
+@bare
+def literal_draw(scene: Scene, scale: float) -> bool:
+    """One posterior draw, as far as needed; whether it is in Alt(S_hat)."""
+    scene.draw.made[LITERALS] += 1.0
+    begin_draw(scene, scale)
+    slack, live = scene.posterior.slack, scene.front.size[LIVE]
+    return find_change(scene, scene.draw.values, slack, live, scale)
+
+
+@bare
+def allowed(scene: Scene, scale: float) -> bool:
     """Whether the point drawn is in Theta; completes it first if that has to be looked at."""
-    if model.kind == 0:
+    model, draw = scene.model, scene.draw
+    if model.kind == EVERYTHING:
         return True
-    if model.unstructured:
-        draw_rest(
-            draw.stream,
-            model.L,
-            belief.theta,
-            front.inverse,
-            scale,
-            draw.values,
-            draw.drawn,
-            int(draw.made[NUMBER]),
-        )
-        copy_rows(draw.values, draw.theta)
-    return in_theta(model.kind, model.ball, model.low, model.high, draw.theta)
+    if scene.posterior.separate:
+        look_at_all(scene, scale)
+        return in_theta(model, draw.values)
+    return in_theta(model, draw.theta)

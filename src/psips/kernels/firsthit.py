@@ -14,50 +14,40 @@ import math
 
 import numpy as np
 
-from psips.kernels.belief import Belief
-from psips.kernels.cone import move
 from psips.kernels.cover import (
     ANSWER,
     CONSTRAINTS,
     GROUP,
     GROUPS,
+    KIND,
+    LEARNER,
     MARGIN,
-    OBJECTIVE,
-    RIVAL,
-    Cover,
-)
-from psips.kernels.draws import (
-    HALT,
-    NUMBER,
-    OUTSIDE,
-    PATIENCE,
-    PROPOSALS,
-    Draw,
-    allowed,
-    draw_row,
-    draw_rows,
-    draw_theta,
-    literal_draw,
-)
-from psips.kernels.front import (
-    COVERED,
-    EAGER,
-    LIVE,
-    MEMBERS,
     NEAREST,
+    OBJECTIVE,
     RECORDS,
     REJECTED,
-    Front,
-    find_change,
-    image,
+    RIVAL,
+    STOPPER,
+    Cover,
+    is_complete,
+    leave,
 )
+from psips.kernels.draws import (
+    OUTSIDE,
+    PATIENCE,
+    allowed,
+    begin_draw,
+    find_change,
+    literal_draw,
+    look_at,
+)
+from psips.kernels.front import LIVE, MEMBERS
+from psips.kernels.halfspace import PAIR, beats, held, lead
 from psips.kernels.jit import bare, part
-from psips.kernels.model import Floats, Ints, Model
-from psips.kernels.pareto import dominates
+from psips.kernels.model import Floats
+from psips.kernels.posterior import move, move_point
 from psips.kernels.rng import log_geometric, log_tail, normal_above, uniform
-
-# Whose draw it is.
-STOPPER, LEARNER = range(2)
+from psips.kernels.scene import ABOVE, BELOW, HALT, NUMBER, PROPOSALS, Scene
 
 FREQUENT = 0.3  # above this P hits are frequent: draw literally
 DRIFT = 1e-3  # of the stopping rule's scale, before the sets are weighed anew
@@ -66,48 +56,45 @@ TRIES = 16  # literal draws before a cover is built for an eager front, at least
 
 
 @bare
-def contained(
-    j: int, values: Floats, shape: Ints, terms: Ints, y: Floats, L: Floats, e: Floats
-) -> bool:
-    """Whether set ``j`` of the cover contains the point: L^-1 f >= 0."""
-    z, groups = shape[j, ANSWER], shape[j, GROUPS]
+def _forms(scene: Scene, k: int, e: Floats) -> None:
+    """Add the linear forms of set ``k`` at the point drawn to ``e``, by group."""
+    cover, draw, slack = scene.cover, scene.draw, scene.posterior.slack
+    z = cover.shape[k, ANSWER]
+    for i in range(cover.shape[k, CONSTRAINTS]):
+        x, c = cover.terms[k, i, RIVAL], cover.terms[k, i, OBJECTIVE]
+        e[cover.terms[k, i, GROUP]] += cover.y[k, i] * lead(draw.values, slack, z, x, c)
+
+
+@bare
+def contained(scene: Scene, k: int) -> bool:
+    """Whether set ``k`` of the cover contains the point: L^-1 f >= 0."""
+    L, e = scene.cover.L, scene.draw.forms
+    groups = scene.cover.shape[k, GROUPS]
     for g in range(groups):
         e[g] = 0.0
-    for i in range(shape[j, CONSTRAINTS]):
-        x, c = terms[j, i, RIVAL], terms[j, i, OBJECTIVE]
-        e[terms[j, i, GROUP]] += y[j, i] * (values[z, c] - values[x, c])
+    _forms(scene, k, e)
     for g in range(groups):
         for f in range(g):
-            e[g] -= L[j, g, f] * e[f]
-        e[g] /= L[j, g, g]
+            e[g] -= L[k, g, f] * e[f]
+        e[g] /= L[k, g, g]
         if e[g] < 0.0:
             return False
     return True
 
 
 @bare
-def _push(
-    model: Model, belief: Belief, front: Front, cover: Cover, draw: Draw, k: int, scale: float
-) -> None:
+def _push(scene: Scene, k: int, scale: float) -> None:
     """Shift the point drawn so that it is a draw conditioned on set ``k`` of the cover.
 
     The standardised forms e become independent normals above b / scale; the point follows
     by regression: coefficients L^-T (e' - e) on the groups' directions.
     """
+    cover, draw, p = scene.cover, scene.draw, scene.posterior
     z, m, groups = cover.shape[k, ANSWER], cover.shape[k, CONSTRAINTS], cover.shape[k, GROUPS]
-    terms, y, L = cover.terms[k], cover.y[k], cover.L[k]
-    e, weight, xs, cs = draw.work[0], draw.work[1], draw.lists[0], draw.lists[1]
+    terms, L, e = cover.terms[k], cover.L[k], draw.forms
     for g in range(groups):
         e[g] = cover.gap[k, g]
-    for j in range(m):
-        x, c = terms[j, RIVAL], terms[j, OBJECTIVE]
-        if model.unstructured:
-            lead = draw.values[z, c] - draw.values[x, c]
-        else:
-            lead = 0.0
-            for i in range(model.h):
-                lead += (model.Z[z, i] - model.Z[x, i]) * draw.theta[i, c]
-        e[terms[j, GROUP]] += y[j] * lead
+    _forms(scene, k, e)
     for g in range(groups):
         for f in range(g):
             e[g] -= L[g, f] * e[f]
@@ -119,29 +106,11 @@ def _push(
             e[g] -= L[f, g] * e[f]
         e[g] /= L[g, g]
     for j in range(m):
-        xs[j] = terms[j, RIVAL]
-        cs[j] = terms[j, OBJECTIVE]
-        weight[j] = y[j] * e[terms[j, GROUP]]
-    shift, Sigma, d = draw.shift, model.Sigma, model.d
-    move(front.metric, z, m, xs, cs, weight, shift)
-    if model.unstructured:
-        for j in range(-1, m):
-            a = z if j < 0 else xs[j]
-            for c in range(d):
-                total = 0.0
-                for f in range(d):
-                    total += Sigma[c, f] * shift[a, f]
-                draw.values[a, c] += total
-            for c in range(d):
-                shift[a, c] = 0.0  # an arm that comes twice is moved once
-        return
-    for i in range(model.h):
-        for f in range(d):
-            along = 0.0
-            for j in range(model.h):
-                along += belief.F[i, j] * shift[j, f]
-            for c in range(d):
-                draw.theta[i, c] += Sigma[c, f] * along
+        draw.xs[j] = terms[j, RIVAL]
+        draw.cs[j] = terms[j, OBJECTIVE]
+        draw.y[j] = cover.y[k, j] * e[terms[j, GROUP]]
+    move(p, z, m, draw.xs, draw.cs, draw.y, draw.shift)
+    move_point(p, z, m, draw.xs, draw.shift, draw.values, draw.theta)
 
 
 @bare
@@ -155,21 +124,21 @@ def probability(cover: Cover, k: int, above: float, below: float) -> float:
 
 
 @bare
-def weigh(
-    scale: float, limit: float, size: int, cover: Cover, who: int, p: Floats
-) -> tuple[float, float]:
-    """Probabilities of the cover's sets into ``p``, relative to e^top; return (sum, top).
+def weigh(scene: Scene, scale: float, limit: float, who: int) -> tuple[float, float]:
+    """Probabilities of the cover's sets into ``draw.p``, relative to e^top: (sum, top).
 
     They are kept while a set does not change: for the learner, whose scale is constant,
     as they are; for the stopping rule, whose scale drifts, as bounds that hold for a while
     (``cover.scale``), which the proposals make up for.
     """
+    cover, p = scene.cover, scene.draw.p
+    size = cover.life[RECORDS]
     top = -np.inf
     total = 0.0
     if limit < 20.0 * scale:  # nothing underflows
-        slack = DRIFT if who == STOPPER else 0.0
-        if not cover.scale[who] * (1.0 - slack) <= scale <= cover.scale[who]:
-            cover.scale[who] = scale * (1.0 + 0.9 * slack)
+        drift = DRIFT if who == STOPPER else 0.0
+        if not cover.scale[who] * (1.0 - drift) <= scale <= cover.scale[who]:
+            cover.scale[who] = scale * (1.0 + 0.9 * drift)
             for k in range(size):
                 cover.mass[k, who] = -1.0
         above = cover.scale[who]
@@ -177,7 +146,7 @@ def weigh(
             p[k] = 0.0
             if cover.r[k] <= limit:
                 if cover.mass[k, who] < 0.0:
-                    cover.mass[k, who] = probability(cover, k, above, above * (1.0 - slack))
+                    cover.mass[k, who] = probability(cover, k, above, above * (1.0 - drift))
                 p[k] = cover.mass[k, who]
                 total += p[k]
         return total, 0.0
@@ -196,129 +165,90 @@ def weigh(
 
 
 @bare
-def _look_at(
-    model: Model,
-    belief: Belief,
-    front: Front,
-    cover: Cover,
-    draw: Draw,
-    k: int,
-    scale: float,
-    foreign: bool,
-) -> None:
-    """Draw, or compute, the answer that record ``k`` is about; if ``foreign``, its rivals too.
+def _look_at_record(scene: Scene, k: int, scale: float, foreign: bool) -> None:
+    """Make the answer that record ``k`` is about; if ``foreign``, its rivals too.
 
-    Without foreign ones these are members, which are drawn already.
+    Without foreign ones these are members, which are made already.
     """
-    number = int(draw.made[NUMBER])
-    for i in range(-1, cover.shape[k, CONSTRAINTS] if foreign else 0):
-        a = cover.shape[k, ANSWER] if i < 0 else cover.terms[k, i, RIVAL]
-        if draw.drawn[a] != number:
-            if model.unstructured:
-                sd = scale * math.sqrt(front.inverse[a])
-                draw_row(draw.stream, model.L, belief.theta, sd, a, draw.values)
-            else:
-                image(model.Z, draw.theta, a, draw.values)
-            draw.drawn[a] = number
+    cover = scene.cover
+    look_at(scene, cover.shape[k, ANSWER], scale)
+    if foreign:
+        for i in range(cover.shape[k, CONSTRAINTS]):
+            look_at(scene, cover.terms[k, i, RIVAL], scale)
 
 
 @bare
-def _propose(
-    model: Model,
-    belief: Belief,
-    front: Front,
-    cover: Cover,
-    draw: Draw,
-    scale: float,
-    limit: float,
-    who: int,
-    pick: float,
-    foreign: bool,
+def propose(
+    scene: Scene, scale: float, limit: float, who: int, pick: float, foreign: bool
 ) -> bool:
     """Draw from a set of the cover; whether the point is kept and in Alt(S_hat).
 
     Arms, or answers, come into being when they are first looked at. A point that lies in
     the piece it was drawn for needs no further look.
     """
-    size, values, drawn = front.size, draw.values, draw.drawn
-    stream, mean, inverse, L = draw.stream, belief.theta, front.inverse, model.L
-    members = front.members[: size[MEMBERS]]
-    draw.made[NUMBER] += 1.0
-    number = int(draw.made[NUMBER])
+    p, front, cover, draw = scene.posterior, scene.front, scene.cover, scene.draw
+    values, slack = draw.values, p.slack
+    members = front.members[: front.size[MEMBERS]]
     k = -1
-    for j in range(size[RECORDS]):
+    for j in range(cover.life[RECORDS]):
         if draw.p[j] > 0.0:
             k = j
             pick -= draw.p[j]
             if pick <= 0.0:
                 break
     bounded = scale < cover.scale[who] or (who == STOPPER and cover.scale[who] > 0.0)
-    if bounded and uniform(stream) * draw.p[k] > probability(cover, k, scale, scale):
+    if bounded and uniform(draw.stream) * draw.p[k] > probability(cover, k, scale, scale):
         return False
-    z = cover.shape[k, ANSWER]
-    if model.unstructured:
-        draw_rows(stream, L, mean, inverse, scale, members, values, drawn, number)
-        _look_at(model, belief, front, cover, draw, k, scale, foreign)
-        _push(model, belief, front, cover, draw, k, scale)
-    else:
-        draw_theta(stream, L, belief.F, mean, scale, draw.work[0], draw.theta)
-        _push(model, belief, front, cover, draw, k, scale)
-        for a in members:
-            image(model.Z, draw.theta, a, values)
-            drawn[a] = number
-        _look_at(model, belief, front, cover, draw, k, scale, foreign)
-    e = draw.work[0]
+    begin_draw(scene, scale)
+    if p.separate:
+        for x in members:
+            look_at(scene, x, scale)
+    _look_at_record(scene, k, scale, foreign or not p.separate)
+    _push(scene, k, scale)
+    if not p.separate:
+        draw.made[NUMBER] += 1.0  # theta has moved, and all answers with it
+        for x in members:
+            look_at(scene, x, scale)
+        _look_at_record(scene, k, scale, foreign)
     for j in range(k):
         if cover.r[j] <= limit:
-            _look_at(model, belief, front, cover, draw, j, scale, foreign)
-            if contained(j, values, cover.shape, cover.terms, cover.y, cover.L, e):
+            _look_at_record(scene, j, scale, foreign)
+            if contained(scene, j):
                 return False  # that set comes earlier
-    draw.piece[0] = z
-    draw.piece[1] = -1
-    inside = False
-    if front.inside[z]:
-        draw.piece[1] = cover.terms[k, 0, RIVAL]
-        inside = dominates(values, z, draw.piece[1])
+    z = cover.shape[k, ANSWER]
+    draw.piece[ABOVE] = z
+    draw.piece[BELOW] = -1
+    if cover.shape[k, KIND] == PAIR:
+        draw.piece[BELOW] = cover.terms[k, 0, RIVAL]
+        inside = beats(values, slack, z, draw.piece[BELOW])
     else:
-        inside = True
-        for x in members:
-            if dominates(values, x, z):
-                inside = False
-                break
+        inside = not held(values, slack, members, z)
     if not inside:
-        live = front.live[: size[LIVE]]
-        for a in live:
-            if drawn[a] != number:
-                if model.unstructured:
-                    draw_row(stream, L, mean, scale * math.sqrt(inverse[a]), a, values)
-                else:
-                    image(model.Z, draw.theta, a, values)
-                drawn[a] = number
-        if not find_change(values, members, live, front.keeper, draw.piece):
-            size[REJECTED] += 1
+        for i in range(front.size[LIVE]):
+            look_at(scene, front.outside[i], scale)
+        if not find_change(scene, values, slack, front.size[LIVE], 0.0):
+            cover.life[REJECTED] += 1
             return False
     return True
 
 
 @bare
-def tries(unstructured: bool, n: int) -> int:
-    """Literal draws that cost about as much as building a cover of n answers."""
-    return TRIES + (min(n // 4, 240) if unstructured else min(n // 32, 32))
+def tries(scene: Scene) -> int:
+    """Literal draws that cost about as much as building a cover."""
+    n = scene.model.n
+    return TRIES + (min(n // 4, 240) if scene.posterior.separate else min(n // 32, 32))
 
 
 @part
-def early_hit(
-    model: Model, belief: Belief, front: Front, draw: Draw, scale: float, log_budget: float
-) -> tuple[float, int]:
+def early_hit(scene: Scene, who: int, scale: float, log_budget: float) -> tuple[float, int]:
     """Return the log of the index of the first hit in a few literal draws, without a cover.
 
     LATE if none of them is one. The second number counts the learner's hits outside Theta.
     """
-    learner = log_budget == np.inf
     outside = 0
-    for index in range(1, tries(model.unstructured, model.n) + 1):
-        if literal_draw(model, belief, front, draw, scale):
-            if not learner or allowed(model, belief, front, draw, scale):
+    for index in range(1, tries(scene) + 1):
+        if literal_draw(scene, scale):
+            if who == STOPPER or allowed(scene, scale):
                 return math.log(index), outside
             outside += 1
         if math.log(index) >= log_budget:
@@ -328,45 +258,32 @@ def early_hit(
 
 @part
 def later_hit(
-    model: Model,
-    belief: Belief,
-    front: Front,
-    cover: Cover,
-    draw: Draw,
-    scale: float,
-    log_budget: float,
-    made: int,
-    outside: int,
+    scene: Scene, who: int, scale: float, log_budget: float, made: int, outside: int
 ) -> float:
-    """Log of the index of the first hit, by jumps; above ``log_budget`` if none.
+    """Log of the index of the first hit, by jumps; infinite if above ``log_budget``.
 
     ``made`` draws were no hits. After a hit ``draw.piece`` says where it is, and
-    ``draw.values`` holds the point for the answers that were drawn. Without a budget it is
-    the learner who draws, whose hits are in Theta too; where next to none are, because
-    theta_hat is far outside, the last of OUTSIDE others must do. The stopping rule looks at
-    Alt(S_hat) alone: a posterior that lies outside Theta is no evidence that S_hat is right.
+    ``draw.values`` holds the point for the answers that were drawn. The LEARNER's hits are in
+    Theta too; where next to none are, because theta_hat is far outside, the last of OUTSIDE
+    others must do. The STOPPER looks at Alt(S_hat) alone: a posterior that lies outside
+    Theta is no evidence that S_hat is right.
     """
-    size = front.size
-    learner = log_budget == np.inf
+    cover, draw = scene.cover, scene.draw
+    learner = who == LEARNER
     index = float(made)  # literal draws made so far
-    limit = math.sqrt(max(front.reach[NEAREST], 0.0) ** 2 + 2.0 * MARGIN * scale * scale)
+    limit = math.sqrt(max(cover.reach[NEAREST], 0.0) ** 2 + 2.0 * MARGIN * scale * scale)
     P, top = 1.0, 0.0
-    who = LEARNER if learner else STOPPER
-    if size[COVERED] == 1:
-        P, top = weigh(scale, limit, size[RECORDS], cover, who, draw.p)
+    if is_complete(cover):
+        P, top = weigh(scene, scale, limit, who)
     log_P = math.log(P) + top
     if log_P > math.log(FREQUENT):
         while index < PATIENCE and draw.made[HALT] == 0.0:
             index += 1.0
-            if literal_draw(model, belief, front, draw, scale):
+            if literal_draw(scene, scale):
                 outside += 1
-                if (
-                    not learner
-                    or allowed(model, belief, front, draw, scale)
-                    or outside >= OUTSIDE
-                ):
+                if not learner or allowed(scene, scale) or outside >= OUTSIDE:
                     if index <= 2.0 and learner:
-                        size[EAGER] = 2  # the learner's hits come at once
+                        leave(cover)  # the learner's hits come at once
                     return math.log(index)
             if math.log(index) >= log_budget:
                 return np.inf
@@ -383,8 +300,8 @@ def later_hit(
             return np.inf
         draw.made[PROPOSALS] += 1.0
         pick = uniform(draw.stream) * P
-        if _propose(model, belief, front, cover, draw, scale, limit, who, pick, False):
+        if propose(scene, scale, limit, who, pick, False):
             outside += 1
-            if not learner or allowed(model, belief, front, draw, scale) or outside >= OUTSIDE:
+            if not learner or allowed(scene, scale) or outside >= OUTSIDE:
                 return log_index
     return np.inf if learner else log_index

@@ -17,54 +17,29 @@ import math
 
 import numpy as np
 
-from psips.kernels.belief import refactor
 from psips.kernels.choosing import follow, informed, opening, share_of_exploring
-from psips.kernels.front import MEMBERS, Front, image, refresh_means
-from psips.kernels.grids import floats, floats2, ints
+from psips.kernels.front import MEMBERS
+from psips.kernels.grids import floats, ints
 from psips.kernels.jit import part, step
-from psips.kernels.model import Floats, Model
-from psips.kernels.response import best_response, no_handicap, response_gains, response_move
-from psips.kernels.rival import Design
+from psips.kernels.model import Floats
+from psips.kernels.posterior import refresh_means
+from psips.kernels.response import best_response, make_room, no_handicap, response_gains
+from psips.kernels.rival import Design, weigh_arms
+from psips.kernels.scene import Scene
 from psips.kernels.state import ASKED, TRACK, Run
-
-FLOOR = 1e-12  # weights below this fraction of the largest are raised to it
 
 
 @part
-def supergradient(model: Model, front: Front, design: Design, w: Floats, gains: Floats) -> None:
-    """Gains of the best response to ``w`` (K,), with the means as ``front`` has them."""
-    n, d, h = model.n, model.d, model.h
-    largest = 0.0
-    for a in range(model.K):
-        largest = max(largest, w[a])
-    metric, AF = design.metric, design.AF
-    inverse, W = metric.inverse, metric.W
-    if model.unstructured:
-        for a in range(model.K):
-            inverse[a] = 1.0 / max(w[a], FLOOR * largest)
-    else:
-        V, F = floats2(h, h), floats2(h, h)
-        scale = 0.0
-        for a in range(model.K):
-            for i in range(h):
-                scale = max(scale, model.A[a, i] ** 2)
-                for j in range(h):
-                    V[i, j] += w[a] * model.A[a, i] * model.A[a, j]
-        for i in range(h):
-            V[i, i] += FLOOR * largest * scale
-        refactor(V, F)
-        for a in range(n):
-            image(model.Z, F, a, W)
-        for a in range(model.K):
-            image(model.A, F, a, AF)
-    size = front.size[MEMBERS]
-    room = max(size, d)
-    piece = ints(2)
-    over, by, weight = ints(room), ints(room), floats(room)
-    best_response(metric, front.members[:size], np.inf, no_handicap(d), piece, over, by, weight)
-    shift = floats2(n if model.unstructured else h, d)
-    response_move(metric, piece, over, by, weight, shift)
-    response_gains(model.Sigma, AF, shift, gains)
+def supergradient(scene: Scene, design: Design, w: Floats, gains: Floats) -> None:
+    """Gains of the best response to ``w`` (K,), with the means as they are estimated."""
+    front, p, d = scene.front, design.posterior, scene.model.d
+    weigh_arms(design, w, scene.posterior.mu)
+    members = front.members[: front.size[MEMBERS]]
+    length = max(members.shape[0], d)
+    piece = ints(3)
+    over, by, weight = ints(length), ints(length), floats(length)
+    best_response(p, members, np.inf, no_handicap(d), piece, over, by, weight)
+    response_gains(p, piece, over, by, weight, make_room(p).shift, gains)
 
 
 @part
@@ -101,16 +76,14 @@ def choose_track_and_stop(run: Run) -> int:
     arm = opening(run)
     if arm >= 0:
         return arm
-    model, belief, front, logs = run.model, run.belief, run.front, run.rival.logs
+    scene, model, logs = run.scene, run.scene.model, run.rival.logs
     track = run.options.tracking == TRACK
     if not informed(run):
         return follow(run, model.explore, 0.0, track)
-    refresh_means(  # a cover refreshes only what it needs
-        model.unstructured, belief.N, belief.theta, model.Z, front.mu, front.inverse
-    )
+    refresh_means(scene.posterior)  # a cover refreshes only what it needs
     w, gains = floats(model.K), floats(model.K)
     normalise(logs, w)
-    supergradient(model, front, run.rival.design, w, gains)
+    supergradient(scene, run.rival.design, w, gains)
     ascend(logs, gains, float(run.learner.tally[ASKED]))
     normalise(logs, w)
     return follow(run, w, share_of_exploring(run), track)

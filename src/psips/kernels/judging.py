@@ -13,9 +13,9 @@ import numpy as np
 from psips.kernels.belief import RESULTS
 from psips.kernels.certificates import all_settled
 from psips.kernels.choosing import first_hit
-from psips.kernels.cover import refresh
+from psips.kernels.cover import SPARE, STOPPER, begin_round, is_eager
 from psips.kernels.estimate import sure_enough
-from psips.kernels.front import EAGER, MEMBERS, SPARE, elect_plainly
+from psips.kernels.front import MEMBERS
 from psips.kernels.jit import call, part, step
 from psips.kernels.outcome import (
     EVIDENCE,
@@ -27,6 +27,7 @@ from psips.kernels.outcome import (
     THRESHOLD,
 )
 from psips.kernels.ratio import EVERY, all_pieces, glr_threshold, passes
+from psips.kernels.renewing import elect_plainly, refresh
 from psips.kernels.rng import STOP, seed
 from psips.kernels.state import REBUILD, Run
 from psips.kernels.thresholds import MEASURED, inflation_and_budget
@@ -36,19 +37,17 @@ from psips.kernels.tree import build
 @step
 def renew_set(run: Run) -> int:
     """Bring the candidate set up to date."""
-    elect_plainly(run.model, run.belief, run.front, run.draw.piece)
+    elect_plainly(run.scene)
     return 0
 
 
 @step
 def renew_cover(run: Run) -> int:
     """Bring the candidate set up to date, and its cover if there is one."""
-    front = run.front
-    if front.size[EAGER] == 2:
-        front.size[EAGER] = 1
-    if front.size[EAGER] == 1:
-        elect_plainly(run.model, run.belief, front, run.draw.piece)
-    elif not refresh(run.model, run.belief, front, run.cover, run.draw.piece):
+    begin_round(run.scene.cover)
+    if is_eager(run.scene.cover):
+        elect_plainly(run.scene)
+    elif not refresh(run.scene):
         call(run.steps[REBUILD], run)
     return 0
 
@@ -56,7 +55,7 @@ def renew_cover(run: Run) -> int:
 @step
 def rebuild(run: Run) -> int:
     """Make the candidate set and its cover anew."""
-    build(run.model, run.belief, run.front, run.cover, run.front.reach[SPARE])
+    build(run.scene, run.scene.cover.reach[SPARE])
     return 0
 
 
@@ -64,23 +63,22 @@ def rebuild(run: Run) -> int:
 def calibrate(run: Run) -> None:
     """Inflation and budget for the results told so far, and how far a cover must reach."""
     calibrate_published(run)
-    run.front.reach[SPARE] = max(run.outcome[INFLATION], 1.0 / run.options.eta)
+    run.scene.cover.reach[SPARE] = max(run.outcome[INFLATION], 1.0 / run.options.eta)
 
 
 @part
 def calibrate_published(run: Run) -> None:
     """Inflation and budget for the results told so far."""
-    model, outcome = run.model, run.outcome
-    outcome[INFLATION], outcome[LOG_BUDGET] = inflation_and_budget(
-        model.unstructured,
-        model.K,
-        model.h,
-        model.d,
-        model.xi,
-        run.options.calibration,
-        float(run.belief.tally[RESULTS]),
-        run.front.size[MEMBERS],
+    t = float(run.scene.belief.tally[RESULTS])
+    run.outcome[INFLATION], run.outcome[LOG_BUDGET] = inflation_and_budget(
+        run.scene.model, run.options.calibration, t, run.scene.front.size[MEMBERS]
     )
+
+
+@part
+def no_draws(run: Run) -> None:
+    """Let a cover reach as far as the learner's draws: the rule itself draws nothing."""
+    run.scene.cover.reach[SPARE] = max(1.0, 1.0 / run.options.eta)
 
 
 @step
@@ -95,9 +93,9 @@ def judge_posterior(run: Run) -> int:
     """Stop when none of M draws of the inflated posterior is in Alt(S_hat)."""
     outcome = run.outcome
     calibrate(run)
-    seed(run.draw.stream, run.key, run.belief.tally[RESULTS], STOP)
+    seed(run.scene.draw.stream, run.key, run.scene.belief.tally[RESULTS], STOP)
     scale = math.sqrt(outcome[INFLATION])
-    outcome[LOG_HIT] = first_hit(run, scale, outcome[LOG_BUDGET])
+    outcome[LOG_HIT] = first_hit(run, STOPPER, scale, outcome[LOG_BUDGET])
     outcome[STOPPED] = 1.0 if outcome[LOG_HIT] == np.inf else 0.0
     return 0
 
@@ -109,18 +107,17 @@ def judge_glr(run: Run) -> int:
     EVIDENCE is told at the stop only: before it, a bound from an earlier round may have been
     enough to go on. `psips.kernels.ratio.weigh_ratio` has it in full.
     """
-    model, belief, front, outcome = run.model, run.belief, run.front, run.outcome
-    calibration = run.options.calibration
+    scene, outcome, calibration = run.scene, run.outcome, run.options.calibration
     calibrate(run)
-    t = belief.tally[RESULTS]
-    threshold = glr_threshold(model, calibration, float(t))
-    found = passes(model, belief, front, run.draw, calibration.handicap, threshold)
+    t = scene.belief.tally[RESULTS]
+    threshold = glr_threshold(scene.model, calibration, float(t))
+    found = passes(scene, calibration.handicap, threshold)
     if found >= threshold and calibration.code == MEASURED:
         found = 0.0
         if t % (1 + t // EVERY) == 0:
-            front.reach[SPARE] = max(1.0, 1.0 / run.options.eta)
+            no_draws(run)
             call(run.steps[REBUILD], run)
-            found = all_pieces(model, front, run.cover, calibration.handicap, float(t))
+            found = all_pieces(scene, calibration.handicap, float(t))
     outcome[THRESHOLD] = threshold
     outcome[STOPPED] = 1.0 if found >= threshold else 0.0
     outcome[EVIDENCE] = found if found >= threshold else 0.0
@@ -130,9 +127,11 @@ def judge_glr(run: Run) -> int:
 @step
 def judge_certified(run: Run) -> int:
     """Stop when no verdict is open."""
-    run.front.reach[SPARE] = max(1.0, 1.0 / run.options.eta)
-    log_inverse = run.options.calibration.log_inverse
-    settled = all_settled(run.model, run.belief, run.front, log_inverse, run.outcome[HINT:])
+    no_draws(run)
+    scene, log_inverse = run.scene, run.options.calibration.log_inverse
+    settled = all_settled(
+        scene.model, scene.belief, scene.front, log_inverse, run.outcome[HINT:]
+    )
     run.outcome[STOPPED] = 1.0 if settled else 0.0
     return 0
 
@@ -141,11 +140,9 @@ def judge_certified(run: Run) -> int:
 def judge_bayes(run: Run) -> int:
     """Stop when the posterior probability of Alt(S_hat) is at most delta."""
     outcome, log_inverse = run.outcome, run.options.calibration.log_inverse
-    run.front.reach[SPARE] = max(1.0, 1.0 / run.options.eta)
-    seed(run.draw.stream, run.key, run.belief.tally[RESULTS], STOP)
+    no_draws(run)
+    seed(run.scene.draw.stream, run.key, run.scene.belief.tally[RESULTS], STOP)
     outcome[THRESHOLD] = log_inverse
-    outcome[EVIDENCE] = -sure_enough(
-        run.model, run.belief, run.front, run.cover, run.draw, -log_inverse
-    )
+    outcome[EVIDENCE] = -sure_enough(run.scene, -log_inverse)
     outcome[STOPPED] = 1.0 if outcome[EVIDENCE] >= outcome[THRESHOLD] else 0.0
     return 0

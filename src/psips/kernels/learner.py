@@ -8,153 +8,100 @@ nearest to theta in the metric of the counts: the gains are then free of posteri
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from psips.kernels.belief import Belief
-from psips.kernels.cone import Metric, move, moved, project
-from psips.kernels.draws import NUMBER, Draw, draw_rest
-from psips.kernels.front import EAGER, MEMBERS, Front, refresh_listed
-from psips.kernels.grids import floats, floats2
+from psips.kernels.cone import project
+from psips.kernels.cover import is_eager
+from psips.kernels.draws import look_at_all
+from psips.kernels.front import MEMBERS
+from psips.kernels.halfspace import lead
 from psips.kernels.jit import bare, part
-from psips.kernels.model import Floats, Ints, Model
-
-
-@bare
-def form(P: Floats, x: Floats) -> float:
-    """||x||^2 in the metric P."""
-    total = 0.0
-    for c in range(x.shape[0]):
-        for e in range(x.shape[0]):
-            total += x[c] * P[c, e] * x[e]
-    return total
-
-
-@bare
-def gains_of_change(A: Floats, change: Floats, gains: Floats) -> None:
-    """g(a) = ||(theta - lambda)^T a||^2 in Sigma^-1, linear.
-
-    ``change`` (h, d) is lambda - theta with its rows whitened by L^-1.
-    """
-    h, d = change.shape
-    for a in range(A.shape[0]):
-        gains[a] = 0.0
-        for c in range(d):
-            along = 0.0
-            for i in range(h):
-                along += A[a, i] * change[i, c]
-            gains[a] += along * along
+from psips.kernels.model import Floats, Ints
+from psips.kernels.posterior import (
+    Posterior,
+    gains_of_move,
+    gains_of_point,
+    move,
+    moved,
+    refresh_listed,
+)
+from psips.kernels.scene import ABOVE, BELOW, Scene
 
 
 @part
-def posterior_gains(
-    model: Model, belief: Belief, front: Front, draw: Draw, scale: float, gains: Floats
-) -> None:
+def posterior_gains(scene: Scene, scale: float, gains: Floats) -> None:
     """Gains of the published learner: of the draw that hit, completed where it was not."""
-    d, L = model.d, model.L
-    if not model.unstructured:
-        change = floats2(model.h, d)
-        for i in range(model.h):
-            for c in range(d):
-                total = draw.theta[i, c] - belief.theta[i, c]
-                for e in range(c):
-                    total -= L[c, e] * change[i, e]
-                change[i, c] = total / L[c, c]
-        gains_of_change(model.A, change, gains)
-        return
-    draw_rest(
-        draw.stream,
-        model.L,
-        belief.theta,
-        front.inverse,
-        scale,
-        draw.values,
-        draw.drawn,
-        int(draw.made[NUMBER]),
-    )
-    x = floats(d)
-    for a in range(model.K):
-        for c in range(d):
-            x[c] = draw.values[a, c] - belief.theta[a, c]
-        gains[a] = form(model.P, x)
+    draw = scene.draw
+    if scene.posterior.separate:
+        look_at_all(scene, scale)
+    gains_of_point(scene.posterior, draw.values, draw.theta, draw.row, gains)
 
 
 @bare
-def pool(
-    mu: Floats, inverse: Floats, Sigma: Floats, z: int, m: int, xs: Ints, cs: Ints, y: Floats
-) -> None:
+def pool(p: Posterior, z: int, m: int, xs: Ints, cs: Ints, y: Floats) -> None:
     """Multipliers of a piece when arms and objectives are independent.
 
     In each objective z and the x above the common level meet at their pooled mean.
     """
-    for c in range(mu.shape[1]):
-        level = mu[z, c]
+    for c in range(p.mu.shape[1]):
+        level = p.mu[z, c]
         while True:
-            weight = 1.0 / inverse[z]
-            total = weight * mu[z, c]
+            weight = 1.0 / p.C[z, c, c]
+            total = weight * p.mu[z, c]
             for k in range(m):
-                if cs[k] == c and mu[xs[k], c] > level:
-                    weight += 1.0 / inverse[xs[k]]
-                    total += mu[xs[k], c] / inverse[xs[k]]
+                x, other = xs[k], p.mu[xs[k], c] - p.slack[c]
+                if cs[k] == c and other > level:
+                    weight += 1.0 / p.C[x, c, c]
+                    total += other / p.C[x, c, c]
             pooled = total / weight
             if pooled <= level:
                 break
             level = pooled
         for k in range(m):
             if cs[k] == c:
-                above = max(mu[xs[k], c] - level, 0.0)
-                y[k] = above / (inverse[xs[k]] * Sigma[c, c])
+                y[k] = max(p.mu[xs[k], c] - p.slack[c] - level, 0.0) / p.C[xs[k], c, c]
 
 
 @part
-def nearest_in_escape(
-    metric: Metric,
-    diagonal: bool,
-    z: int,
-    members: Ints,
-    draw: Draw,
-) -> int:
+def nearest_in_escape(scene: Scene, z: int) -> int:
     """Project on the piece "z above each x in S, in the objective where the draw has it most".
 
-    Constraints come in when they are violated; returns how many.
+    Constraints come into ``draw.xs``, ``cs`` and ``y`` when violated; returns how many.
     """
-    d = metric.mu.shape[1]
-    s = members.shape[0]
-    xs, cs, choice = draw.lists[0], draw.lists[1], draw.lists[2]  # choice -1 once listed
-    y, at_z, at_x = draw.work[0], draw.work[1][:d], draw.work[2][:d]
-    values, shift = draw.values, draw.shift
+    p, front, draw = scene.posterior, scene.front, scene.draw
+    xs, cs, y, choice = draw.xs, draw.cs, draw.y, draw.choice  # choice -1 once listed
+    s = front.size[MEMBERS]
     m = 0
     for i in range(s):
-        x = members[i]
+        x = front.members[i]
         most = -np.inf
-        for c in range(d):
-            lead = (values[z, c] - values[x, c]) / math.sqrt(metric.Sigma[c, c])
-            if lead > most:
-                most = lead
+        for c in range(p.mu.shape[1]):
+            ahead = lead(draw.values, p.slack, z, x, c) / p.unit[c]
+            if ahead > most:
+                most = ahead
                 choice[i] = c
         c = choice[i]
-        if metric.mu[x, c] > metric.mu[z, c]:
+        if lead(p.mu, p.slack, z, x, c) < 0.0:
             xs[m] = x
             cs[m] = c
             choice[i] = -1
             m += 1
-    if metric.unstructured and diagonal:
-        pool(metric.mu, metric.inverse, metric.Sigma, z, m, xs, cs, y)
+    if p.separate and p.diagonal:
+        pool(p, z, m, xs, cs, y)
         return m
     listed = -1
     while m > listed:
         listed = m
         if m > 0:
-            project(metric, z, m, xs, cs, y)
-        move(metric, z, m, xs, cs, y, shift)
-        moved(metric, z, shift, True, at_z)
+            project(p, z, m, xs, cs, y)
+        move(p, z, m, xs, cs, y, draw.shift)
+        moved(p, z, draw.shift, True, draw.at_z)
         for i in range(s):
             c = choice[i]
             if c >= 0:
-                moved(metric, members[i], shift, False, at_x)
-                if at_x[c] - at_z[c] > 1e-10 * math.sqrt(metric.Sigma[c, c]):
-                    xs[m] = members[i]
+                moved(p, front.members[i], draw.shift, False, draw.at_x)
+                if draw.at_x[c] - draw.at_z[c] - p.slack[c] > 1e-10 * p.unit[c]:
+                    xs[m] = front.members[i]
                     cs[m] = c
                     choice[i] = -1
                     m += 1
@@ -162,46 +109,26 @@ def nearest_in_escape(
 
 
 @part
-def projected_gains(
-    model: Model, belief: Belief, front: Front, draw: Draw, gains: Floats
-) -> bool:
+def projected_gains(scene: Scene, gains: Floats) -> bool:
     """Gains of the projected learner; False if theta is on the piece's edge (rounding)."""
-    z, below = draw.piece[0], draw.piece[1]
-    members = front.members[: front.size[MEMBERS]]
-    if front.size[EAGER] == 1 and not model.unstructured:
-        refresh_listed(model.Z, belief.theta, belief.F, draw.piece[:1], front.mu, front.W)
-        refresh_listed(model.Z, belief.theta, belief.F, members, front.mu, front.W)
-    metric = front.metric
-    d = model.d
-    xs, cs, y = draw.lists[0], draw.lists[1], draw.work[0]
+    p, front, draw = scene.posterior, scene.front, scene.draw
+    z, below = draw.piece[ABOVE], draw.piece[BELOW]
+    if is_eager(scene.cover):
+        refresh_listed(p, draw.piece[:1])
+        refresh_listed(p, front.members[: front.size[MEMBERS]])
+    xs, cs, y = draw.xs, draw.cs, draw.y
     if below >= 0:
-        m = d
+        m = p.mu.shape[1]
         for c in range(m):
             xs[c] = below
             cs[c] = c
-        project(metric, z, m, xs, cs, y)
+        project(p, z, m, xs, cs, y)
     else:
-        m = nearest_in_escape(metric, model.diagonal, z, members, draw)
+        m = nearest_in_escape(scene, z)
     if m == 0:
         return False
-    shift, Sigma = draw.shift, model.Sigma
-    move(metric, z, m, xs, cs, y, shift)
-    if model.unstructured:
-        for a in range(model.K):
-            gains[a] = 0.0
-        gains[z] = form(Sigma, shift[z])  # ||Sigma s||^2 in Sigma^-1
-        for k in range(m):
-            gains[xs[k]] = form(Sigma, shift[xs[k]])
-        return True
-    change = floats2(model.h, d)  # F shift Sigma, whitened: F shift L
-    for i in range(model.h):
-        for e in range(d):
-            along = 0.0
-            for j in range(model.h):
-                along += belief.F[i, j] * shift[j, e]
-            for c in range(e + 1):
-                change[i, c] += along * model.L[e, c]
-    gains_of_change(model.A, change, gains)
+    move(p, z, m, xs, cs, y, draw.shift)
+    gains_of_move(p, z, m, xs, cs, y, draw.shift, gains)
     return True
 
 

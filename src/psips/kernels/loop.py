@@ -33,7 +33,7 @@ def drive(
 
     A run pulls from ``source`` until the rule stops or ``results`` results are in.
     """
-    model, belief = run.model, run.belief
+    model, belief = run.scene.model, run.scene.belief
     x, stream, noise = floats(model.d), words(4), as_grid(noise_key)
     arm = -1
     while True:
@@ -48,7 +48,7 @@ def drive(
             pull(source, noise, arm, int(belief.pulls[arm]), stream, x)
             run.learner.pending[arm] -= 1.0
             learn(model, belief, arm, x)
-        if ready(model.unstructured, belief.pulls, belief.tally):
+        if ready(model, belief):
             call(renew, run)
             if call(judge, run) == PREDICT:
                 arm = PREDICT

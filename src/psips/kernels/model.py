@@ -66,3 +66,6 @@ class Model(Record):
     frame: Floats  # (K, r) arms in coordinates with orthogonal columns, of mean square 1
     first: Ints  # (r,) arms that span the others, to be pulled first; (0,) if not asked for
     noise: NoiseModel
+    unit: Floats  # (d,) standard deviation of one measurement, to compare objectives in
+    slack: Floats  # (d,) offset of every half-space, see `psips.kernels.halfspace`
+    level: Floats  # (d,) zeros: no offset

@@ -1,4 +1,4 @@
-"""Pareto sets, and membership of Alt(S) without computing one.
+"""Pareto sets.
 
 ``z`` is dominated by ``x`` if x is at least z in every objective and above it in one;
 equal points do not dominate each other.
@@ -122,25 +122,6 @@ def pareto_set(mu: Floats, keep: Mask) -> None:
                 front[size] = z
                 size += 1
         keep[z] = not dominated
-
-
-@part
-def in_alternative(values: Floats, inside: Mask, members: Ints) -> bool:
-    """Whether ``values`` (n, d) have another Pareto set than ``members``, where ``inside``."""
-    for i in members:
-        for j in members:
-            if i != j and dominates(values, i, j):
-                return True
-    for z in range(values.shape[0]):
-        if not inside[z]:
-            held = False
-            for x in members:
-                if dominates(values, x, z):
-                    held = True
-                    break
-            if not held:
-                return True
-    return False
 
 
 def pareto_mask(mu: Floats) -> Mask:

@@ -24,21 +24,20 @@ for it would never tell enough of the other arms to predict again.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from psips.kernels.accounts import Account, conclude, look, same_set, weigh
-from psips.kernels.belief import RESULTS, Belief
+from psips.kernels.belief import RESULTS
 from psips.kernels.choosing import direct, opening
-from psips.kernels.draws import LITERALS, NUMBER, Draw, draw_row
-from psips.kernels.front import EAGER, MEMBERS, SPARE, Front
+from psips.kernels.cover import dismiss
+from psips.kernels.draws import begin_draw, changes_set, look_at_all
 from psips.kernels.grids import floats
 from psips.kernels.jit import bare, part, step
+from psips.kernels.judging import no_draws
 from psips.kernels.loop import PREDICT
-from psips.kernels.model import Floats, Mask, Model, Stream
-from psips.kernels.pareto import in_alternative
+from psips.kernels.model import Floats, Mask, Stream
 from psips.kernels.rng import PULL, STOP, seed, uniform
+from psips.kernels.scene import LITERALS, Scene
 from psips.kernels.state import ASKED, Run
 
 AGREE = 10  # posterior draws that must agree before a set is predicted
@@ -51,19 +50,16 @@ def aiming(inside: Mask, account: Account) -> bool:
 
 
 @part
-def agreed(model: Model, belief: Belief, front: Front, draw: Draw) -> bool:
+def agreed(scene: Scene) -> bool:
     """Whether AGREE posterior draws have the Pareto set S_hat.
 
     They are whole draws, so that the answer does not depend on what was asked.
     """
-    members = front.members[: front.size[MEMBERS]]
-    draw.made[NUMBER] += 1.0  # what is in ``values`` is no draw of others
     for _ in range(AGREE):
-        draw.made[LITERALS] += 1.0
-        for a in range(model.K):
-            sd = 1.0 / math.sqrt(belief.N[a])
-            draw_row(draw.stream, model.L, belief.theta, sd, a, draw.values)
-        if in_alternative(draw.values, front.inside, members):
+        scene.draw.made[LITERALS] += 1.0
+        begin_draw(scene, 1.0)
+        look_at_all(scene, 1.0)
+        if changes_set(scene, scene.draw.values):
             return False
     return True
 
@@ -105,12 +101,13 @@ def choose_predicted(run: Run) -> int:
     arm = opening(run)
     if arm >= 0:
         return arm
-    learner, account, draw = run.learner, run.account, run.draw
-    if not aiming(run.front.inside, account):
+    scene, learner, account = run.scene, run.learner, run.account
+    if not aiming(scene.front.inside, account):
         return direct(run)
-    run.front.size[EAGER] = 1  # nobody needs a cover meanwhile
-    seed(draw.stream, run.key, learner.tally[ASKED], PULL)
-    arm = aim(account, learner.pending, run.belief.theta, account.work, draw.stream)
+    dismiss(scene.cover)
+    stream = scene.draw.stream
+    seed(stream, run.key, learner.tally[ASKED], PULL)
+    arm = aim(account, learner.pending, scene.belief.theta, account.work, stream)
     learner.pending[arm] += 1.0
     return arm
 
@@ -118,12 +115,12 @@ def choose_predicted(run: Run) -> int:
 @step
 def judge_predicted(run: Run) -> int:
     """Stop when every claim of the predicted set holds; say so if one is to be predicted."""
-    belief, front, account, draw = run.belief, run.front, run.account, run.draw
-    front.reach[SPARE] = max(1.0, 1.0 / run.options.eta)
+    scene, belief, account = run.scene, run.scene.belief, run.account
+    no_draws(run)
     if account.level[0] > 0.0:
-        weigh(belief.pulls, belief.B, belief.theta, floats(run.model.K), account)
-    if not conclude(front, account, run.outcome):
-        seed(draw.stream, run.key, belief.tally[RESULTS], STOP)
-        if agreed(run.model, belief, front, draw):
+        weigh(belief.pulls, belief.B, belief.theta, floats(scene.model.K), account)
+    if not conclude(scene.front, account, run.outcome):
+        seed(scene.draw.stream, run.key, belief.tally[RESULTS], STOP)
+        if agreed(scene):
             return PREDICT
     return 0

@@ -7,24 +7,18 @@ import math
 import numpy as np
 
 from psips.kernels.belief import RESULTS
-from psips.kernels.choosing import (
-    follow,
-    hedge,
-    informed,
-    opening,
-    share_of_exploring,
-)
-from psips.kernels.draws import NUMBER
-from psips.kernels.front import LIVE, MEMBERS, copy_rows, find_change, image
+from psips.kernels.choosing import follow, hedge, informed, opening, share_of_exploring
+from psips.kernels.draws import changes_set
 from psips.kernels.grids import floats
 from psips.kernels.jit import part, step
 from psips.kernels.judging import calibrate_published
 from psips.kernels.learner import posterior_gains, projected_gains, shares
-from psips.kernels.literal import in_ball_hit, shared_draws
+from psips.kernels.literal import in_ball_hit, shared_draws, write_answers
 from psips.kernels.outcome import INFLATION, LOG_BUDGET, LOG_HIT, LOG_LEARNED, STOPPED
 from psips.kernels.rng import LEARN, STOP, seed
+from psips.kernels.scene import NUMBER
 from psips.kernels.state import ASKED, DIRECTED, FRESH, NOBODY, POSTERIOR, TRACK, Run
-from psips.kernels.thresholds import radius_of_rewards
+from psips.kernels.thresholds import CENTRE, SPREAD, radius_of_rewards
 
 
 @step
@@ -37,17 +31,16 @@ def judge_unpublished(run: Run) -> int:
 @part
 def prepare(run: Run) -> None:
     """Inflation and budget, and the radius of Algorithm 2 if it is in use."""
-    belief, front = run.belief, run.front
+    scene = run.scene
     run.learner.tally[FRESH] = 0
     calibrate_published(run)
-    if run.options.eta == 0.0:
+    if run.options.halves:
         radius_of_rewards(
-            run.model.P,
-            belief.N,
-            belief.theta,
-            front.inside,
-            front.members[: front.size[MEMBERS]],
-            float(belief.tally[RESULTS]),
+            scene.model,
+            scene.belief,
+            scene.front,
+            run.options.calibration,
+            float(scene.belief.tally[RESULTS]),
             run.learner.estimate,
         )
 
@@ -55,21 +48,15 @@ def prepare(run: Run) -> None:
 @step
 def judge_published(run: Run) -> int:
     """Stop when none of M draws is in Alt(S_hat); the learner's hit is found on the way."""
-    model, belief, front = run.model, run.belief, run.front
-    learner, outcome, eta = run.learner, run.outcome, run.options.eta
+    scene, learner, outcome, options = run.scene, run.learner, run.outcome, run.options
     prepare(run)
-    members = front.members[: front.size[MEMBERS]]
-    seed(run.draw.stream, run.key, belief.tally[RESULTS], STOP)
+    seed(scene.draw.stream, run.key, scene.belief.tally[RESULTS], STOP)
+    learns = options.learner != NOBODY and not options.halves
     outcome[LOG_HIT], outcome[LOG_LEARNED] = shared_draws(
-        model,
-        belief,
-        front,
-        run.draw,
-        members,
-        outcome[INFLATION],
+        scene,
+        math.sqrt(outcome[INFLATION]),
         outcome[LOG_BUDGET],
-        max(eta, 1e-300),
-        eta > 0.0 and run.options.learner != NOBODY,
+        1.0 / math.sqrt(options.eta) if learns else 0.0,
         learner.point,
     )
     outcome[STOPPED] = 1.0 if outcome[LOG_HIT] == np.inf else 0.0
@@ -80,46 +67,26 @@ def judge_published(run: Run) -> int:
 @part
 def find_hit(run: Run) -> float:
     """Take the hit of the shared draws, or of further ones; return its scale, 0 if none."""
-    model, front, draw = run.model, run.front, run.draw
-    learner, outcome = run.learner, run.outcome
-    members = front.members[: front.size[MEMBERS]]
-    eta = run.options.eta
+    scene, draw, learner, outcome = run.scene, run.scene.draw, run.learner, run.outcome
+    scale = 1.0 / math.sqrt(run.options.eta)
     seed(draw.stream, run.key, learner.tally[ASKED], LEARN)
-    if eta == 0.0:
-        radius = learner.estimate[0] + learner.estimate[1]
-        eta = 1.0 / (8.0 * radius * radius)
-        outcome[LOG_LEARNED] = in_ball_hit(
-            model, run.belief, front, draw, members, eta, radius, learner.point
-        )
+    if run.options.halves:
+        radius = learner.estimate[SPREAD] + learner.estimate[CENTRE]
+        scale = math.sqrt(8.0) * radius
+        outcome[LOG_LEARNED] = in_ball_hit(scene, scale, radius, learner.point)
     elif learner.tally[FRESH] == 0:
-        _, outcome[LOG_LEARNED] = shared_draws(
-            model,
-            run.belief,
-            front,
-            draw,
-            members,
-            1.0 / eta,
-            outcome[LOG_BUDGET] + np.inf,
-            eta,
-            True,
-            learner.point,
-        )
+        _, outcome[LOG_LEARNED] = shared_draws(scene, 0.0, np.inf, scale, learner.point)
     learner.tally[FRESH] = 0
-    scale = 0.0
-    if outcome[LOG_LEARNED] < np.inf:
-        copy_rows(learner.point, draw.theta)
-        draw.made[NUMBER] += 1.0
-        for a in range(model.n):
-            draw.drawn[a] = int(draw.made[NUMBER])
-            if model.unstructured:
-                for c in range(model.d):
-                    draw.values[a, c] = learner.point[a, c]
-            else:
-                image(model.Z, learner.point, a, draw.values)
-        live = front.live[: front.size[LIVE]]
-        if find_change(draw.values, members, live, front.keeper, draw.piece):
-            scale = 1.0 / math.sqrt(eta)
-    return scale
+    if outcome[LOG_LEARNED] == np.inf:
+        return 0.0
+    draw.made[NUMBER] += 1.0
+    write_answers(scene, learner.point)
+    for a in range(scene.model.n):
+        draw.drawn[a] = int(draw.made[NUMBER])
+    for i in range(scene.model.h):
+        for c in range(scene.model.d):
+            draw.theta[i, c] = learner.point[i, c]
+    return scale if changes_set(scene, draw.values) else 0.0
 
 
 @step
@@ -128,17 +95,18 @@ def choose_published(run: Run) -> int:
     arm = opening(run)
     if arm >= 0:
         return arm
+    model = run.scene.model
     if not informed(run):
-        return follow(run, run.model.explore, 0.0, run.options.tracking == TRACK)
-    w, gains = floats(run.model.K), floats(run.model.K)
+        return follow(run, model.explore, 0.0, run.options.tracking == TRACK)
+    w, gains = floats(model.K), floats(model.K)
     scale = find_hit(run)
     hit = scale > 0.0
     if hit and run.options.learner == POSTERIOR:
-        posterior_gains(run.model, run.belief, run.front, run.draw, scale, gains)
+        posterior_gains(run.scene, scale, gains)
     elif hit:
-        hit = projected_gains(run.model, run.belief, run.front, run.draw, gains)
+        hit = projected_gains(run.scene, gains)
     if run.options.learner == DIRECTED:
-        shares(run.belief.N, gains, run.model.explore, w)
+        shares(run.scene.belief.N, gains, model.explore, w)
     else:
         hedge(run, hit, gains, w)
     return follow(run, w, share_of_exploring(run), run.options.tracking == TRACK)

@@ -6,9 +6,9 @@ in objective c_k": project theta on them; if some x in S still dominates z at th
 point p, branch on the objective in which z is to get above it. Whatever lies in the child is
 at least as far from p as the half-space it adds, hence, p being a projection on a convex set,
 
-    distance(child)^2 >= distance(node)^2 + lead_c^2 / (||z - x||^2_{V^-1} Sigma_cc)
+    distance(child)^2 >= distance(node)^2 + lead_c^2 / Var((z - x)(c))
 
-with lead_c = mu_x(c) - mu_z(c) at p. A node is therefore worth at least its own value plus
+with lead_c that of x over z at p. A node is therefore worth at least its own value plus
 the largest, over x, of the smallest, over c, of these terms: children are visited in that
 order and most of them are never projected. With V = V_w the squared distance is
 F(w) = min_{lambda in Alt(S)} sum_a w_a ||(theta - lambda)^T a||^2_{Sigma^-1}.
@@ -17,30 +17,57 @@ F(w) = min_{lambda in Alt(S)} sum_a w_a ||(theta - lambda)^T a||^2_{Sigma^-1}.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from psips.kernels.cone import Metric, inner, move, moved, project
+from psips.kernels.cone import project
+from psips.kernels.cover import ANSWER, CONSTRAINTS, KIND
 from psips.kernels.grids import as_array, as_grid, floats, floats2, ints
+from psips.kernels.halfspace import ESCAPE, PAIR, lead
 from psips.kernels.jit import kernel, part
-from psips.kernels.model import Floats, Ints, Mask
+from psips.kernels.model import Floats, Ints
+from psips.kernels.posterior import (
+    Posterior,
+    apart,
+    gains_of_move,
+    move,
+    moved,
+    unwhiten,
+    variance,
+)
 
-PAIR, ESCAPE = range(2)  # kinds of pieces
 CLEAR = 2.0  # standard errors behind, beyond which an objective is not in play
 FREE = 1e-10  # a lead below this many standard deviations of one measurement is none
 
 
+class Room(NamedTuple):
+    """Where the search keeps points."""
+
+    shift: Floats  # (n, d) or (h, d), see `psips.kernels.posterior.move`
+    at_z: Floats  # (d,)
+    at_x: Floats  # (d,)
+    added: Floats  # (d,)
+
+
+@part
+def make_room(p: Posterior) -> Room:
+    """Return room for a search."""
+    n, d = p.mu.shape
+    shift = floats2(n if p.separate else p.W.shape[1], d)
+    return Room(shift, floats(d), floats(d), floats(d))
+
+
 @part
 def _hardest(
-    metric: Metric,
+    p: Posterior,
     z: int,
     m: int,
     xs: Ints,
     cs: Ints,
     y: Floats,
     members: Ints,
-    shift: Floats,
-    work: Floats,
+    room: Room,
     bounds: Floats,
 ) -> int:
     """Which x in S costs z most to escape from at the nearest point; -1 if none holds it.
@@ -48,13 +75,13 @@ def _hardest(
     ``bounds`` (d,) becomes what getting above that x adds to the squared distance at least,
     by objective.
     """
-    d = metric.mu.shape[1]
-    at_z, at_x, added = work[0], work[1], work[2]
+    d = p.mu.shape[1]
+    at_z, at_x, added = room.at_z, room.at_x, room.added
     if m == 0:
-        at_z = metric.mu[z]
+        at_z = p.mu[z]
     else:
-        move(metric, z, m, xs, cs, y, shift)
-        moved(metric, z, shift, True, at_z)
+        move(p, z, m, xs, cs, y, room.shift)
+        moved(p, z, room.shift, True, at_z)
     hardest, most = -1, -1.0
     for x in members:
         listed = False
@@ -65,21 +92,21 @@ def _hardest(
         if listed:
             continue
         if m == 0:
-            at_x = metric.mu[x]
+            at_x = p.mu[x]
         else:
-            moved(metric, x, shift, False, at_x)
+            moved(p, x, room.shift, False, at_x)
         held = True
         for c in range(d):
-            if at_x[c] - at_z[c] <= FREE * math.sqrt(metric.Sigma[c, c]):
+            if at_x[c] - at_z[c] - p.slack[c] <= FREE * p.unit[c]:
                 held = False
                 break
         if not held:
             continue
-        square = inner(metric, z, x, x)
+        near = apart(p, z, x)
         least = np.inf
         for c in range(d):
-            lead = at_x[c] - at_z[c]
-            added[c] = lead * lead / (square * metric.Sigma[c, c])
+            behind = at_x[c] - at_z[c] - p.slack[c]
+            added[c] = behind * behind / variance(p, z, x, c, near)
             least = min(least, added[c])
         if least > most:
             hardest, most = x, least
@@ -90,6 +117,7 @@ def _hardest(
 
 @part
 def _keep(
+    kind: int,
     z: int,
     m: int,
     xs: Ints,
@@ -100,8 +128,9 @@ def _keep(
     by: Ints,
     weight: Floats,
 ) -> None:
-    piece[0] = z
-    piece[1] = m
+    piece[ANSWER] = z
+    piece[CONSTRAINTS] = m
+    piece[KIND] = kind
     for k in range(m):
         over[k] = xs[k]
         by[k] = cs[k]
@@ -109,19 +138,19 @@ def _keep(
 
 
 @part
-def counts_for(metric: Metric, pair: bool, z: int, m: int, x: int, y: Floats) -> int:
+def counts_for(p: Posterior, pair: bool, z: int, m: int, x: int, y: Floats) -> int:
     """How many inequalities of a piece are in play, at most d.
 
     Of "x below z" (``pair``) those objectives in which z is not clearly above x; of "z
     escapes" the constraints that hold the nearest point.
     """
-    d = metric.mu.shape[1]
+    d = p.mu.shape[1]
     count = 0
     if pair:
-        square = inner(metric, z, x, x)
+        near = apart(p, z, x)
         for c in range(d):
-            ahead = metric.mu[x, c] - metric.mu[z, c]
-            if ahead > -CLEAR * math.sqrt(square * metric.Sigma[c, c]):
+            ahead = lead(p.mu, p.slack, z, x, c)
+            if ahead < CLEAR * math.sqrt(variance(p, z, x, c, near)):
                 count += 1
     else:
         for k in range(m):
@@ -132,18 +161,16 @@ def counts_for(metric: Metric, pair: bool, z: int, m: int, x: int, y: Floats) ->
 
 @part
 def held_back(
-    metric: Metric, z: int, m: int, xs: Ints, cs: Ints, y: Floats, members: Ints
+    p: Posterior, z: int, m: int, xs: Ints, cs: Ints, y: Floats, members: Ints
 ) -> bool:
-    """Whether a member still dominates z at the nearest point of a piece."""
-    n, d = metric.mu.shape
-    shift = floats2(n if metric.unstructured else metric.W.shape[1], d)
-    work, bounds = floats2(3, d), floats(d)
-    return _hardest(metric, z, m, xs, cs, y, members, shift, work, bounds) >= 0
+    """Whether a member still holds z back at the nearest point of a piece."""
+    room, bounds = make_room(p), floats(p.mu.shape[1])
+    return _hardest(p, z, m, xs, cs, y, members, room, bounds) >= 0
 
 
 @part
 def best_response(
-    metric: Metric,
+    p: Posterior,
     members: Ints,
     ceiling: float,
     handicap: Floats,
@@ -156,15 +183,15 @@ def best_response(
 
     Parameters
     ----------
-    metric : Metric
+    p : Posterior
     members : (s,) S as a list
     ceiling : float
         Distances from here on do not interest: the search goes no further. Infinite for
         the best response; twice a threshold if all that matters is whether the GLR passes.
     handicap : (2, d + 1) of a PAIR and of an ESCAPE, by how many of its inequalities are in
         play, what a squared distance counts for; falling, ones for the distance itself
-    piece : (2,) becomes z and the number m of constraints of the nearest piece; z = -1 if
-        nothing lies below the ceiling
+    piece : (3,) becomes z, the number m of constraints and the kind of the nearest piece;
+        z = -1 if nothing lies below the ceiling
     over, by : (max(s, d),) become the constraints "z above x_k in c_k", the first m
     weight : (max(s, d),) becomes their multipliers y_k
 
@@ -173,37 +200,38 @@ def best_response(
     float
         The smaller of the squared distance and the ceiling; 0 if theta is on the boundary.
     """
-    n, d = metric.mu.shape
+    n, d = p.mu.shape
     s = members.shape[0]
-    mu, Sigma = metric.mu, metric.Sigma
-    room = max(s, d)
-    xs, cs, y = ints(room), ints(room), floats(room)
+    length = max(s, d)
+    xs, cs, y = ints(length), ints(length), floats(length)
     lowest = min(handicap[PAIR, d], handicap[ESCAPE, d])
     best = ceiling
-    piece[0] = -1
-    piece[1] = 0
+    piece[ANSWER] = -1
+    piece[CONSTRAINTS] = 0
     for i in members:  # i below j
-        for j in members:
+        for k in range(n if p.tolerant else s):
+            j = k if p.tolerant else members[k]
             if i == j:
+                continue
+            near = apart(p, j, i)
+            if near <= 0.0:  # equal answers never part
                 continue
             least = 0.0
             for c in range(d):
-                gap = mu[i, c] - mu[j, c]
+                gap = -lead(p.mu, p.slack, j, i, c)
                 if gap > 0.0:
-                    least = max(least, gap * gap / Sigma[c, c])
-            square = inner(metric, j, i, i)
-            if square <= 0.0 or lowest * least >= best * square:  # equal answers never part
+                    least = max(least, gap * gap / variance(p, j, i, c, near))
+            if lowest * least >= best:
                 continue
             for c in range(d):
                 xs[c] = i
                 cs[c] = c
-            value = project(metric, j, d, xs, cs, y)
-            value *= handicap[PAIR, counts_for(metric, True, j, d, i, y)]
+            value = project(p, j, d, xs, cs, y)
+            value *= handicap[PAIR, counts_for(p, True, j, d, i, y)]
             if value < best:
                 best = value
-                _keep(j, d, xs, cs, y, piece, over, by, weight)
-    shift = floats2(n if metric.unstructured else metric.W.shape[1], d)
-    work = floats2(3, d)
+                _keep(PAIR, j, d, xs, cs, y, piece, over, by, weight)
+    room = make_room(p)
     bounds = floats2(s + 1, d)  # by depth: what is known of the children not yet visited
     roots = floats2(n, d)  # the same for every answer's tree before it is opened
     holder = ints(n)  # whom to escape from first
@@ -213,10 +241,11 @@ def best_response(
     m = d - d  # a literal 0 would compile everything below twice
     for z in range(n):
         if floor[z] == 0.0:
-            holder[z] = _hardest(metric, z, m, xs, cs, y, members, shift, work, roots[z])
-            if holder[z] < 0:  # nothing dominates z: theta is on the boundary
-                piece[0] = z
-                piece[1] = 0
+            holder[z] = _hardest(p, z, m, xs, cs, y, members, room, roots[z])
+            if holder[z] < 0:  # nothing holds z back: theta is on the boundary
+                piece[ANSWER] = z
+                piece[CONSTRAINTS] = 0
+                piece[KIND] = ESCAPE
                 return 0.0
             floor[z] = np.inf
             for c in range(d):
@@ -243,15 +272,15 @@ def best_response(
                 continue
             bounds[m, c] = np.inf
             cs[m] = c
-            value = project(metric, z, m + 1, xs, cs, y)
+            value = project(p, z, m + 1, xs, cs, y)
             if lowest * value >= best:
                 continue
-            x = _hardest(metric, z, m + 1, xs, cs, y, members, shift, work, bounds[m + 1])
+            x = _hardest(p, z, m + 1, xs, cs, y, members, room, bounds[m + 1])
             if x < 0:
-                value *= handicap[ESCAPE, counts_for(metric, False, z, m + 1, z, y)]
+                value *= handicap[ESCAPE, counts_for(p, False, z, m + 1, z, y)]
                 if value < best:
                     best = value
-                    _keep(z, m + 1, xs, cs, y, piece, over, by, weight)
+                    _keep(ESCAPE, z, m + 1, xs, cs, y, piece, over, by, weight)
             else:
                 m += 1
                 xs[m] = x
@@ -270,99 +299,67 @@ def no_handicap(d: int) -> Floats:
 
 
 @part
-def response_move(
-    metric: Metric, piece: Ints, over: Ints, by: Ints, weight: Floats, shift: Floats
+def response_gains(
+    p: Posterior,
+    piece: Ints,
+    over: Ints,
+    by: Ints,
+    weight: Floats,
+    shift: Floats,
+    gains: Floats,
 ) -> None:
-    """Write how theta moves to the best response, divided by Sigma.
+    """Write how theta moves to the best response into ``shift``, and the gains by arm.
 
-    Unstructured: ``shift`` (n, d), lambda - theta = shift Sigma. Linear: ``shift`` (h, d),
-    lambda - theta = F shift Sigma with F the factor of V^-1 in W = Z F.
+    g(a) = ||(theta - lambda)^T a||^2_{Sigma^-1} is the gradient of F at w, and, whatever the
+    other weights, F(w) <= w . g.
     """
     for i in range(shift.shape[0]):
         for c in range(shift.shape[1]):
             shift[i, c] = 0.0
-    if piece[0] >= 0:
-        move(metric, piece[0], piece[1], over, by, weight, shift)
+    z, m = max(piece[ANSWER], 0), piece[CONSTRAINTS]
+    move(p, z, m, over, by, weight, shift)
+    gains_of_move(p, z, m, over, by, weight, shift, gains)
 
 
-@part
-def response_gains(Sigma: Floats, AF: Floats, shift: Floats, gains: Floats) -> None:
-    """Gains g(a) = ||(theta - lambda)^T a||^2_{Sigma^-1}; ``AF`` (K, h), or (0, 0), is A F.
-
-    The gradient of F at w, and, whatever the other weights, F(w) <= w . g.
-    """
-    d = shift.shape[1]
-    row = floats(d)
-    for a in range(gains.shape[0]):
-        for c in range(d):
-            row[c] = 0.0
-            if AF.shape[0] == 0:
-                row[c] = shift[a, c]
-            else:
-                for i in range(shift.shape[0]):
-                    row[c] += AF[a, i] * shift[i, c]
-        gains[a] = 0.0
-        for c in range(d):
-            for e in range(d):
-                gains[a] += row[c] * Sigma[c, e] * row[e]
-
-
+@kernel
 def respond(
-    Sigma: Floats,
-    mu: Floats,
-    inside: Mask,
-    inverse: Floats,
-    W: Floats,
-    AF: Floats,
-    ceiling: float,
+    p: Posterior, inside: Ints, ceiling: float
 ) -> tuple[float, Ints, Ints, Ints, Floats, Floats, Floats]:
     """Best response for callers in Python.
 
     Parameters
     ----------
-    Sigma : (d, d)
-    mu : (n, d) means of the answers
-    inside : (n,) their Pareto set
-    inverse : (n,) 1 / w, (0,) if linear
-    W : (n, h) Z F with F F^T = V_w^-1, (0, 0) if unstructured
-    AF : (K, h) A F, (0, 0) if unstructured
+    p : Posterior
+        Refreshed, with weights in the place of pulls.
+    inside : (s,) Pareto set of its means, as a list
     ceiling : float
         See `best_response`.
 
     Returns
     -------
     tuple
-        Squared distance; z and m; the m constraints x_k and c_k and multipliers y_k; shift
-        as in `response_move`; gains by arm.
+        Squared distance; z, m and kind; the m constraints x_k and c_k and multipliers y_k; the
+        change lambda - theta (h, d); gains by arm.
     """
-    metric = Metric(W.shape[0] == 0, inverse, W, Sigma, mu)
-    found: tuple[float, Ints, Ints, Ints, Floats, Floats, Floats] = _respond(
-        metric, np.flatnonzero(inside), AF, ceiling
-    )
-    return found
-
-
-@kernel
-def _respond(
-    metric: Metric, inside: Ints, arms: Floats, ceiling: float
-) -> tuple[float, Ints, Ints, Ints, Floats, Floats, Floats]:
-    n, d = metric.mu.shape
-    members, AF = as_grid(inside), as_grid(arms)
-    piece = ints(2)
+    d = p.mu.shape[1]
+    members = as_grid(inside)
+    piece = ints(3)
     room = max(members.shape[0], d)
     over, by, weight = ints(room), ints(room), floats(room)
-    value = best_response(metric, members, ceiling, no_handicap(d), piece, over, by, weight)
-    shift = floats2(n if metric.unstructured else metric.W.shape[1], d)
-    response_move(metric, piece, over, by, weight, shift)
-    gains = floats(n if metric.unstructured else AF.shape[0])
-    response_gains(metric.Sigma, AF, shift, gains)
-    m = piece[1]
+    value = best_response(p, members, ceiling, no_handicap(d), piece, over, by, weight)
+    shift, gains = make_room(p).shift, floats(p.N.shape[0])
+    response_gains(p, piece, over, by, weight, shift, gains)
+    change = shift
+    if not p.separate:
+        change = floats2(shift.shape[0], d)
+        unwhiten(p, shift, change)
+    m = piece[CONSTRAINTS]
     return (
         value,
         as_array(piece),
         as_array(over[:m]),
         as_array(by[:m]),
         as_array(weight[:m]),
-        as_array(shift),
+        as_array(change),
         as_array(gains),
     )

@@ -20,14 +20,16 @@ import numpy as np
 
 from psips.kernels.belief import Belief
 from psips.kernels.choosing import informed, unseen
-from psips.kernels.draws import Draw
-from psips.kernels.front import MEMBERS, SPARE, Front
+from psips.kernels.draws import begin_draw, look_at_all
+from psips.kernels.front import MEMBERS, Front
 from psips.kernels.grids import flags, floats, floats2, ints
 from psips.kernels.jit import part, step
-from psips.kernels.model import Floats, Ints, Mask, Model, Stream
+from psips.kernels.judging import no_draws
+from psips.kernels.model import Floats, Ints, Mask, Model
 from psips.kernels.outcome import EVIDENCE, STOPPED, THRESHOLD
-from psips.kernels.rival import ACCEPTED, ACTIVE, DROPPED, Rival
-from psips.kernels.rng import LEARN, log_tail, normal, normal_above, seed, uniform
+from psips.kernels.rival import ACCEPTED, ACTIVE, DROPPED, OVER
+from psips.kernels.rng import LEARN, log_tail, normal_above, seed, uniform
+from psips.kernels.scene import Scene
 from psips.kernels.state import ASKED, Run
 
 
@@ -138,16 +140,17 @@ def ape_arm(
 
 
 @part
-def eliminate(model: Model, belief: Belief, rival: Rival, log_inverse: float) -> None:
+def eliminate(run: Run) -> None:
     """Once every active arm has a result more (Auer et al. 2016), accept and drop arms."""
+    model, belief, rival = run.scene.model, run.scene.belief, run.rival
     standing = rival.standing
     over = np.inf
     for a in range(model.K):
         if standing[a] == ACTIVE:
             over = min(over, belief.N[a])
-    if over < np.inf and over > rival.rounds[0]:
-        rival.rounds[0] = int(over)
-        close_round(model, belief, standing, log_inverse)
+    if over < np.inf and over > rival.rounds[OVER]:
+        rival.rounds[OVER] = int(over)
+        close_round(model, belief, standing, run.options.calibration.log_inverse)
 
 
 @part
@@ -204,7 +207,7 @@ def adopt(standing: Ints, front: Front) -> None:
 
 
 @part
-def top_two_arm(model: Model, belief: Belief, draw: Draw, key: Stream, asked: int) -> int:
+def top_two_arm(scene: Scene) -> int:
     """Return the leader of a posterior draw (d = 1), or with probability 1/2 its challenger.
 
     The challenger is the best of the first further draw in which the leader is not (Russo
@@ -212,17 +215,16 @@ def top_two_arm(model: Model, belief: Belief, draw: Draw, key: Stream, asked: in
     union of the half-spaces x_j > x_l; pick one in proportion to its probability, draw
     inside it, and keep the draw with probability 1 / how many of them hold it.
     """
-    K, stream, values = model.K, draw.stream, draw.values
-    sigma = model.L[0, 0]
-    seed(stream, key, asked, LEARN)
-    leader = _draw_all(stream, belief, sigma, values)
+    K, p, stream, values = scene.model.K, scene.posterior, scene.draw.stream, scene.draw.values
+    leader = _draw_all(scene)
     if uniform(stream) < 0.5:
         return leader
     log_p, top = floats(K), -np.inf
     for j in range(K):
-        gap = belief.theta[leader, 0] - belief.theta[j, 0]
-        spread = sigma * math.sqrt(1.0 / belief.N[leader] + 1.0 / belief.N[j])
-        log_p[j] = -np.inf if j == leader else log_tail(gap / spread)
+        spread = math.sqrt(p.C[leader, 0, 0] + p.C[j, 0, 0])
+        log_p[j] = -np.inf
+        if j != leader:
+            log_p[j] = log_tail((p.mu[leader, 0] - p.mu[j, 0]) / spread)
         top = max(top, log_p[j])
     total = 0.0
     for j in range(K):
@@ -235,10 +237,10 @@ def top_two_arm(model: Model, belief: Belief, draw: Draw, key: Stream, asked: in
             if log_p[k] > 0.0 and u > 0.0:
                 j = k
             u -= log_p[k]
-        _draw_all(stream, belief, sigma, values)
-        v_j, v_l = 1.0 / belief.N[j], 1.0 / belief.N[leader]
-        spread = sigma * math.sqrt(v_j + v_l)
-        gap = belief.theta[leader, 0] - belief.theta[j, 0]
+        _draw_all(scene)
+        v_j, v_l = p.C[j, 0, 0], p.C[leader, 0, 0]
+        spread = math.sqrt(v_j + v_l)
+        gap = p.mu[leader, 0] - p.mu[j, 0]
         wanted = spread * normal_above(stream, gap / spread) - gap
         shift = (wanted - (values[j, 0] - values[leader, 0])) / (v_j + v_l)
         values[j, 0] += shift * v_j
@@ -254,12 +256,13 @@ def top_two_arm(model: Model, belief: Belief, draw: Draw, key: Stream, asked: in
 
 
 @part
-def _draw_all(stream: Stream, belief: Belief, sigma: float, values: Floats) -> int:
+def _draw_all(scene: Scene) -> int:
     """Draw every arm's mean from the posterior (d = 1); return the best."""
+    begin_draw(scene, 1.0)
+    look_at_all(scene, 1.0)
     best = 0
-    for a in range(belief.N.shape[0]):
-        values[a, 0] = belief.theta[a, 0] + sigma / math.sqrt(belief.N[a]) * normal(stream)
-        if values[a, 0] > values[best, 0]:
+    for a in range(scene.model.K):
+        if scene.draw.values[a, 0] > scene.draw.values[best, 0]:
             best = a
     return best
 
@@ -271,7 +274,7 @@ def _ask(run: Run) -> int:
     if arm < 0:
         run.learner.tally[ASKED] += 1
         if not informed(run):  # asked ahead of the first results
-            arm = fewest(run.belief.N, run.learner.pending, run.rival.standing, DROPPED)
+            arm = fewest(run.scene.belief.N, run.learner.pending, run.rival.standing, DROPPED)
     return arm
 
 
@@ -281,7 +284,8 @@ def choose_ape(run: Run) -> int:
     arm = _ask(run)
     if arm < 0:
         log_inverse = run.options.calibration.log_inverse
-        arm = ape_arm(run.model, run.belief, run.front, run.learner.pending, log_inverse)
+        scene, pending = run.scene, run.learner.pending
+        arm = ape_arm(scene.model, scene.belief, scene.front, pending, log_inverse)
     run.learner.pending[arm] += 1.0
     return arm
 
@@ -291,8 +295,8 @@ def choose_top_two(run: Run) -> int:
     """Pull the leader of a posterior draw, or its challenger."""
     arm = _ask(run)
     if arm < 0:
-        asked = run.learner.tally[ASKED]
-        arm = top_two_arm(run.model, run.belief, run.draw, run.key, asked)
+        seed(run.scene.draw.stream, run.key, run.learner.tally[ASKED], LEARN)
+        arm = top_two_arm(run.scene)
     run.learner.pending[arm] += 1.0
     return arm
 
@@ -303,8 +307,8 @@ def choose_elimination(run: Run) -> int:
     arm = unseen(run)
     if arm < 0:
         run.learner.tally[ASKED] += 1
-        N, pending, standing = run.belief.N, run.learner.pending, run.rival.standing
-        eliminate(run.model, run.belief, run.rival, run.options.calibration.log_inverse)
+        N, pending, standing = run.scene.belief.N, run.learner.pending, run.rival.standing
+        eliminate(run)
         arm = fewest(N, pending, standing, ACTIVE)
         if arm < 0:  # all is decided, yet another stopping rule goes on
             arm = fewest(N, pending, standing, DROPPED)
@@ -315,16 +319,17 @@ def choose_elimination(run: Run) -> int:
 @part
 def _report(run: Run, settled: int) -> None:
     run.outcome[EVIDENCE] = float(settled)
-    run.outcome[THRESHOLD] = float(run.model.K)
-    run.outcome[STOPPED] = 1.0 if settled == run.model.K else 0.0
+    run.outcome[THRESHOLD] = float(run.scene.model.K)
+    run.outcome[STOPPED] = 1.0 if settled == run.scene.model.K else 0.0
 
 
 @step
 def judge_ape(run: Run) -> int:
     """Stop when all of APE's indices are at least 0."""
     log_inverse = run.options.calibration.log_inverse
-    run.front.reach[SPARE] = max(1.0, 1.0 / run.options.eta)
-    _report(run, clear_arms(run.model, run.belief, run.front, log_inverse))
+    no_draws(run)
+    scene = run.scene
+    _report(run, clear_arms(scene.model, scene.belief, scene.front, log_inverse))
     return 0
 
 
@@ -333,11 +338,11 @@ def judge_elimination(run: Run) -> int:
     """Stop when no arm is active; the answer is what was accepted, once and for all."""
     standing, settled = run.rival.standing, 0
     if run.outcome[STOPPED] == 0.0:
-        eliminate(run.model, run.belief, run.rival, run.options.calibration.log_inverse)
-    for a in range(run.model.K):
+        eliminate(run)
+    for a in range(run.scene.model.K):
         if standing[a] != ACTIVE:
             settled += 1
-    if settled == run.model.K:
-        adopt(standing, run.front)
+    if settled == run.scene.model.K:
+        adopt(standing, run.scene.front)
     _report(run, settled)
     return 0

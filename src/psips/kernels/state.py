@@ -5,13 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from psips.kernels.accounts import Account
-from psips.kernels.belief import Belief
-from psips.kernels.cover import Cover
-from psips.kernels.draws import Draw
-from psips.kernels.front import Front
 from psips.kernels.model import Floats, Ints, Model, Stream
 from psips.kernels.records import Record, record
 from psips.kernels.rival import Rival
+from psips.kernels.scene import Scene
 from psips.kernels.thresholds import Calibration
 
 # Who learns from draws in Alt(S_hat), if anybody.
@@ -20,6 +17,8 @@ NOBODY, POSTERIOR, PROJECTED, DIRECTED = range(4)
 TRACK, MIXTURE = range(2)
 # Places in Learner.tally.
 ASKED, FRESH = range(2)
+# Place in Learner.gap.
+MIXABILITY = 0
 # Places in Run.steps.
 REBUILD = 0
 
@@ -30,7 +29,8 @@ class Options(Record):
 
     learner: int
     tracking: int
-    eta: float  # 0: Algorithm 2, "Estimate and Halve"
+    eta: float
+    halves: bool  # eta by Algorithm 2, "Estimate and Halve", in the place of that number
     alpha: float
     calibration: Calibration
     target: Floats  # (K,) weights of the oracle, (0,) otherwise
@@ -44,7 +44,7 @@ class Learner(Record):
     gap: Floats  # (1,) its cumulative mixability gap
     played: Floats  # (K,) sum of the weights played
     pending: Floats  # (K,) asked and not yet told
-    estimate: Floats  # (2,) p_t and C_t of Algorithm 2, 0 if not yet set
+    estimate: Floats  # (2,) SPREAD and CENTRE of Algorithm 2, 0 if not yet set
     point: Floats  # (h, d) the learner's hit among the shared literal draws
     tally: Ints  # (2,) asks made; whether ``point`` is fresh
 
@@ -66,12 +66,8 @@ def empty_learner(model: Model) -> Learner:
 class Run(Record):
     """All that the steps of a run read and change."""
 
-    model: Model
+    scene: Scene
     options: Options
-    belief: Belief
-    front: Front
-    cover: Cover
-    draw: Draw
     learner: Learner
     rival: Rival
     account: Account

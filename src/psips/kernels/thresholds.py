@@ -9,9 +9,11 @@ import math
 
 import numpy as np
 
+from psips.kernels.belief import Belief
+from psips.kernels.front import MEMBERS, Front
 from psips.kernels.grids import floats
 from psips.kernels.jit import part
-from psips.kernels.model import Floats, Ints, Mask, Model
+from psips.kernels.model import Floats, Model
 from psips.kernels.records import Record, record
 
 # Calibrations.
@@ -19,6 +21,9 @@ HEURISTIC = 0
 PROVEN = 1
 SHARP = 2
 MEASURED = 3
+
+# Places in the estimate of Algorithm 2: p_t and C_t.
+SPREAD, CENTRE = range(2)
 
 S = 2.0  # the exponent s > 1 of the peeling, zeta(2) = pi^2 / 6
 LOG_ZETA = math.log(math.pi**2 / 6.0)
@@ -52,24 +57,15 @@ def lambert_bar(x: float) -> float:
 
 
 @part
-def beta(
-    unstructured: bool,
-    K: int,
-    h: int,
-    d: int,
-    xi: float,
-    extent: float,
-    bias: float,
-    t: float,
-    log_inverse: float,
-) -> float:
+def beta(model: Model, calibration: Calibration, t: float, log_inverse: float) -> float:
     """Lemma concentration_threshold at confidence delta = exp(-log_inverse)."""
-    if unstructured:
+    K, h, d = model.K, model.h, model.d
+    if model.unstructured:
         peel = math.log(1.0 + d / (2.0 * S) * math.log(max(t, K) / K))
         x = 2.0 / (d * K) * (K * S + K * LOG_ZETA + log_inverse) + 2.0 * S / d * peel + 1.0
         return 0.5 * d * K * lambert_bar(x)
-    spread = log_inverse + 0.5 * d * h * math.log(extent * t / (h * xi) + 1.0)
-    return (math.sqrt(spread) + bias) ** 2
+    volume = math.log(calibration.extent * t / (h * model.xi) + 1.0)
+    return (math.sqrt(log_inverse + 0.5 * d * h * volume) + calibration.bias) ** 2
 
 
 def log_mills(x: float) -> float:
@@ -104,22 +100,14 @@ def log_q(model: Model, log_inverse: float, members: int) -> float:
 
 @part
 def inflation_and_budget(
-    unstructured: bool,
-    K: int,
-    h: int,
-    d: int,
-    xi: float,
-    calibration: Calibration,
-    t: float,
-    members: int,
+    model: Model, calibration: Calibration, t: float, members: int
 ) -> tuple[float, float]:
     """Return (c, log M) after ``t`` results with ``members`` answers in S_hat."""
     t = max(t, math.e)
     log_inverse = calibration.log_inverse
     if calibration.code == PROVEN:
         doubled = log_inverse + math.log(2.0)
-        extent, bias = calibration.extent, calibration.bias
-        c = beta(unstructured, K, h, d, xi, extent, bias, t, doubled) / log_inverse
+        c = beta(model, calibration, t, doubled) / log_inverse
         failures = doubled + S * math.log(t) + LOG_ZETA
         log_m = math.log(failures) + log_inverse - calibration.log_q[members]
     else:
@@ -136,11 +124,10 @@ def inflation_and_budget(
 
 @part
 def radius_of_rewards(
-    P: Floats,
-    N: Floats,
-    theta: Floats,
-    inside: Mask,
-    members: Ints,
+    model: Model,
+    belief: Belief,
+    front: Front,
+    calibration: Calibration,
     t: float,
     estimate: Floats,
 ) -> float:
@@ -150,8 +137,9 @@ def radius_of_rewards(
     these have fallen to half of them; as printed the comparison is the other way round,
     and the proof that B settles needs this one.
     """
-    K, d = theta.shape
-    f = math.sqrt(beta(True, K, K, d, 0.0, 0.0, 0.0, t, 2.0 * math.log(t)))
+    K, d, P, N, theta = model.K, model.d, model.P, belief.N, belief.theta
+    members = front.members[: front.size[MEMBERS]]
+    f = math.sqrt(beta(model, calibration, t, 2.0 * math.log(t)))
     u, U = 0.0, 0.0
     x = floats(d)
     for i in range(K):
@@ -173,9 +161,9 @@ def radius_of_rewards(
             if j < 0:
                 u = max(u, bound)
             else:
-                U = max(U, bound if inside[i] else 2.0 * bound)
-    if estimate[0] == 0.0 or estimate[0] >= 2.0 * U:
-        estimate[0] = U
-    if estimate[1] == 0.0 or 2.0 * u <= estimate[1]:
-        estimate[1] = u
-    return estimate[0] + estimate[1]
+                U = max(U, bound if front.inside[i] else 2.0 * bound)
+    if estimate[SPREAD] == 0.0 or estimate[SPREAD] >= 2.0 * U:
+        estimate[SPREAD] = U
+    if estimate[CENTRE] == 0.0 or 2.0 * u <= estimate[CENTRE]:
+        estimate[CENTRE] = u
+    return estimate[SPREAD] + estimate[CENTRE]

@@ -11,8 +11,7 @@ import math
 
 import numpy as np
 
-from psips.kernels.belief import Belief
-from psips.kernels.cone import Metric, inner, project, still_dominating
+from psips.kernels.cone import project, still_holding
 from psips.kernels.cover import (
     ANSWER,
     CONSTRAINTS,
@@ -20,31 +19,32 @@ from psips.kernels.cover import (
     FEWER_NATS,
     GROUP,
     GROUPS,
-    NATS,
-    OBJECTIVE,
-    RIVAL,
-    Cover,
-    measure_records,
-)
-from psips.kernels.front import (
-    AGE,
-    COVERED,
+    KIND,
     LEFT_OUT,
-    LIVE,
-    MEMBERS,
+    NATS,
     NEAREST,
+    OBJECTIVE,
     RECORDS,
-    REJECTED,
+    RIVAL,
     SPARE,
-    Front,
-    copy_rows,
-    elect,
-    image,
-    refresh_means,
+    begin_building,
+    give_up,
+    is_complete,
+    measure,
 )
+from psips.kernels.front import LIVE, MEMBERS, elect
 from psips.kernels.grids import floats, floats2, ints, ints2
+from psips.kernels.halfspace import ESCAPE, PAIR, lead
 from psips.kernels.jit import bare, part
-from psips.kernels.model import Floats, Ints, Model
+from psips.kernels.model import Floats, Ints
+from psips.kernels.posterior import (
+    Posterior,
+    apart,
+    cov,
+    refresh_all,
+    variance,
+)
+from psips.kernels.scene import Scene
 
 MANY = 100  # answers beyond which not every one is looked at
 EVERY = 1 << 60  # nodes of a tree, without a bound
@@ -52,7 +52,7 @@ REFINE = 4.0  # nodes within e^-REFINE of the largest are split until they touch
 
 
 @part
-def _group(metric: Metric, diagonal: bool, z: int, kept: int, terms: Ints, y: Floats) -> int:
+def _group(p: Posterior, z: int, kept: int, terms: Ints, y: Floats) -> int:
     """One group an objective, then merge groups that pull the same way; return how many.
 
     The groups are numbered so that no entry of b is negative, see ``_order``.
@@ -65,13 +65,17 @@ def _group(metric: Metric, diagonal: bool, z: int, kept: int, terms: Ints, y: Fl
                 terms[k, GROUP] = terms[j, GROUP]
         if terms[k, GROUP] == groups:
             groups += 1
-    while not diagonal:
+    while not p.diagonal:
         G = floats2(groups, groups)
         for k in range(kept):
             for j in range(kept):
-                shared = inner(metric, z, terms[k, RIVAL], terms[j, RIVAL])
-                shared *= y[k] * y[j] * metric.Sigma[terms[k, OBJECTIVE], terms[j, OBJECTIVE]]
-                G[terms[k, GROUP], terms[j, GROUP]] += shared
+                x, c, v, e = (
+                    terms[k, RIVAL],
+                    terms[k, OBJECTIVE],
+                    terms[j, RIVAL],
+                    terms[j, OBJECTIVE],
+                )
+                G[terms[k, GROUP], terms[j, GROUP]] += y[k] * y[j] * cov(p, z, x, c, v, e)
         clash = -1
         for g in range(groups):
             for f in range(g):
@@ -82,7 +86,7 @@ def _group(metric: Metric, diagonal: bool, z: int, kept: int, terms: Ints, y: Fl
                             terms[k, GROUP] = f
         if clash < 0:
             if groups > 1:
-                _order(metric, z, kept, terms, y, G)
+                _order(p, z, kept, terms, y, G)
             break
         groups -= 1
         for k in range(kept):
@@ -92,7 +96,7 @@ def _group(metric: Metric, diagonal: bool, z: int, kept: int, terms: Ints, y: Fl
 
 
 @part
-def _order(metric: Metric, z: int, kept: int, terms: Ints, y: Floats, G: Floats) -> None:
+def _order(p: Posterior, z: int, kept: int, terms: Ints, y: Floats, G: Floats) -> None:
     """Renumber the groups so that each comes when its b is the largest of those left.
 
     Then b >= 0, and { e >= b } lies in the half-space b.e >= b.b tangent to the piece: its
@@ -105,7 +109,7 @@ def _order(metric: Metric, z: int, kept: int, terms: Ints, y: Floats, G: Floats)
     rest = floats(groups)  # gap of each group, given that those in place are at 0
     for k in range(kept):
         x, c = terms[k, RIVAL], terms[k, OBJECTIVE]
-        rest[terms[k, GROUP]] += y[k] * (metric.mu[x, c] - metric.mu[z, c])
+        rest[terms[k, GROUP]] -= y[k] * lead(p.mu, p.slack, z, x, c)
     place = ints(groups)
     for g in range(groups):
         place[g] = -1
@@ -129,66 +133,60 @@ def _order(metric: Metric, z: int, kept: int, terms: Ints, y: Floats, G: Floats)
 
 
 @part
-def _store(
-    metric: Metric,
-    diagonal: bool,
-    cover: Cover,
-    size: Ints,
-    z: int,
-    m: int,
-    xs: Ints,
-    cs: Ints,
-    y: Floats,
-) -> None:
-    """Add the record of a projected piece, with as many groups as the signs allow."""
-    r = size[RECORDS]
+def _store(scene: Scene, kind: int, z: int, m: int) -> None:
+    """Add the record of the piece in ``draw.xs``, ``cs`` and ``y``, projected.
+
+    With as many groups as the signs allow.
+    """
+    p, cover, draw = scene.posterior, scene.cover, scene.draw
+    r = cover.life[RECORDS]
     if r >= cover.r.shape[0]:
-        size[COVERED] = 0  # no room: draw literally until the next build
+        give_up(cover)
         return
     terms, weight = cover.terms[r], cover.y[r]
     kept = 0
     for j in range(m):
-        if y[j] > 0.0:
-            terms[kept, RIVAL] = xs[j]
-            terms[kept, OBJECTIVE] = cs[j]
-            weight[kept] = y[j]
+        if draw.y[j] > 0.0:
+            terms[kept, RIVAL] = draw.xs[j]
+            terms[kept, OBJECTIVE] = draw.cs[j]
+            weight[kept] = draw.y[j]
             kept += 1
     if kept == 0:  # theta is in the piece: any of its constraints will do
-        terms[0, RIVAL] = xs[0]
-        terms[0, OBJECTIVE] = cs[0]
+        terms[0, RIVAL] = draw.xs[0]
+        terms[0, OBJECTIVE] = draw.cs[0]
         weight[0] = 1.0
         kept = 1
     cover.shape[r, ANSWER] = z
     cover.shape[r, CONSTRAINTS] = kept
-    cover.shape[r, GROUPS] = _group(metric, diagonal, z, kept, terms, weight)
-    if (
-        measure_records(metric, diagonal, cover, r, r + 1, -1) < 0.0
-    ):  # one group is always valid
+    cover.shape[r, KIND] = kind
+    cover.shape[r, GROUPS] = _group(p, z, kept, terms, weight)
+    if measure(p, cover, r, r + 1, -1) < 0.0:  # one group is always valid
         cover.shape[r, GROUPS] = 1
         for k in range(kept):
             terms[k, GROUP] = 0
-        measure_records(metric, diagonal, cover, r, r + 1, -1)
-    size[RECORDS] = r + 1
+        measure(p, cover, r, r + 1, -1)
+    cover.life[RECORDS] = r + 1
 
 
 @bare
-def distance_from(metric: Metric, z: int, x: int) -> float:
-    """How far z is from reaching x in some objective; -1 if x does not dominate it."""
-    gap = np.inf
-    for c in range(metric.mu.shape[1]):
-        ahead = (metric.mu[x, c] - metric.mu[z, c]) / math.sqrt(metric.Sigma[c, c])
-        gap = min(gap, ahead)
-        if gap < 0.0:
+def distance_from(p: Posterior, z: int, x: int) -> float:
+    """How far z is from reaching x in some objective, whatever the slack; -1 if it has."""
+    least = np.inf
+    near = apart(p, z, x)
+    for c in range(p.mu.shape[1]):
+        ahead = p.mu[x, c] - p.mu[z, c]
+        if ahead < 0.0:
             return -1.0
-    return gap / math.sqrt(inner(metric, z, x, x))
+        least = min(least, ahead * ahead / variance(p, z, x, c, near))
+    return math.sqrt(least)
 
 
 @bare
-def find_keeper(metric: Metric, z: int, members: Ints) -> tuple[int, float]:
+def find_keeper(p: Posterior, z: int, members: Ints) -> tuple[int, float]:
     """Return the member that dominates z most safely, and z's distance from its level."""
     best, distance = members[0], -1.0
     for x in members:
-        far = distance_from(metric, z, x)
+        far = distance_from(p, z, x)
         if far > distance:
             best, distance = x, far
     return best, distance
@@ -196,49 +194,38 @@ def find_keeper(metric: Metric, z: int, members: Ints) -> tuple[int, float]:
 
 @part
 def _split(
-    metric: Metric,
-    diagonal: bool,
-    cover: Cover,
-    size: Ints,
-    z: int,
-    keeper: int,
-    members: Ints,
-    nearest: float,
-    spare: float,
-    nodes: int,
-    shift: Floats,
+    scene: Scene, z: int, keeper: int, members: Ints, nearest: float, spare: float, nodes: int
 ) -> float:
     """Store the leaves of the tree of "z escapes"; return the smallest squared distance.
 
     After ``nodes`` nodes those that are left are stored as they are: a cover still, if a
     loose one, and no distance to go by.
     """
-    d = metric.mu.shape[1]
+    p, draw = scene.posterior, scene.draw
+    d = p.mu.shape[1]
+    xs, cs, y = draw.xs, draw.cs, draw.y
     room = d * DEPTH + 1
     stack_m = ints(room)
     stack_x = ints2(room, DEPTH)
     stack_c = ints2(room, DEPTH)
-    y = floats(DEPTH)
     top = 0
     for c in range(d):
         stack_m[top] = 1
         stack_x[top, 0] = keeper
         stack_c[top, 0] = c
         top += 1
-    xs = ints(DEPTH)
-    cs = ints(DEPTH)
-    while top > 0 and size[COVERED] == 1:
+    while top > 0 and is_complete(scene.cover):
         top -= 1
         nodes -= 1
         m = stack_m[top]
         for k in range(m):
             xs[k] = stack_x[top, k]
             cs[k] = stack_c[top, k]
-        square = project(metric, z, m, xs, cs, y)
+        square = project(p, z, m, xs, cs, y)
         if square > nearest + 2.0 * NATS * spare:
             continue
         if nodes >= 0 and square < nearest + 2.0 * REFINE * spare:
-            x = still_dominating(metric, z, m, xs, cs, y, members, shift)
+            x = still_holding(p, z, m, xs, cs, y, members, draw.shift)
             if x < 0:
                 nearest = min(nearest, square)
             elif m < DEPTH:
@@ -251,46 +238,40 @@ def _split(
                     stack_c[top, m] = c
                     top += 1
                 continue
-        _store(metric, diagonal, cover, size, z, m, xs, cs, y)
+        _store(scene, ESCAPE, z, m)
     return nearest
 
 
 @part
-def _pair(
-    metric: Metric, diagonal: bool, cover: Cover, size: Ints, i: int, j: int, most: float
-) -> float:
+def _pair(scene: Scene, i: int, j: int, most: float) -> float:
     """Store "i below j" and return its squared distance; infinite if plainly above ``most``."""
-    d = metric.mu.shape[1]
-    lead = 0.0
-    for c in range(d):
-        ahead = metric.mu[i, c] - metric.mu[j, c]
-        lead = max(lead, ahead / math.sqrt(metric.Sigma[c, c]))
-    near = inner(metric, j, i, i)
-    if lead * lead / near > most:
-        return np.inf
-    xs = ints(d)
-    cs = ints(d)
-    y = floats(d)
-    square = 0.0
+    p, draw = scene.posterior, scene.draw
+    d = p.mu.shape[1]
+    xs, cs, y = draw.xs, draw.cs, draw.y
+    near = apart(p, j, i)
+    if near <= 0.0:
+        return np.inf  # equal answers never part
+    square = farthest = 0.0
     for c in range(d):
         xs[c] = i
         cs[c] = c
-        ahead = max(metric.mu[i, c] - metric.mu[j, c], 0.0)
-        y[c] = ahead / (near * metric.Sigma[c, c])
+        ahead = max(-lead(p.mu, p.slack, j, i, c), 0.0)
+        y[c] = ahead / variance(p, j, i, c, near)
         square += ahead * y[c]
-    if not diagonal:
-        square = project(metric, j, d, xs, cs, y)
-    if d <= DEPTH:
-        _store(metric, diagonal, cover, size, j, d, xs, cs, y)
-    else:
-        size[COVERED] = 0
+        farthest = max(farthest, ahead * y[c])
+    if farthest > most:
+        return np.inf
+    if d > DEPTH:
+        give_up(scene.cover)
+        return square
+    if not p.diagonal:
+        square = project(p, j, d, xs, cs, y)
+    _store(scene, PAIR, j, d)
     return square
 
 
 @part
-def build_around(
-    model: Model, front: Front, cover: Cover, z: int, most: float, nodes: int
-) -> float:
+def build_around(scene: Scene, z: int, most: float, nodes: int) -> float:
     """Cover the points at which z enters, or leaves, the Pareto set; after ``build``.
 
     A member leaves where another answer is above it in every objective, and another answer
@@ -298,109 +279,97 @@ def build_around(
     set, and fewer to look at). Return how far that is at least; if farther than ``most``,
     the cover is not complete. ``nodes`` bounds the work for an escape.
     """
-    size = front.size
-    size[RECORDS] = 0
-    size[COVERED] = 1
-    metric = front.metric
-    members = front.members[: size[MEMBERS]]
+    p, front, cover, n = scene.posterior, scene.front, scene.cover, scene.model.n
+    begin_building(cover)
+    members = front.members[: front.size[MEMBERS]]
     nearest = np.inf
     if front.inside[z]:
-        for j in range(model.n):
-            if j != z and size[COVERED] == 1:
-                limit = nearest + 2.0 * FEWER_NATS
-                square = _pair(metric, model.diagonal, cover, size, z, j, limit)
-                nearest = min(nearest, square)
+        for j in range(n):
+            if j != z and is_complete(cover):
+                nearest = min(nearest, _pair(scene, z, j, nearest + 2.0 * FEWER_NATS))
     else:
-        keeper, distance = find_keeper(metric, z, members)
+        keeper, distance = find_keeper(p, z, members)
         if distance > most:
             return distance
         others = members
-        if model.n <= MANY:
-            others = ints(model.n - 1)
-            for a in range(model.n - 1):
+        if n <= MANY:
+            others = ints(n - 1)
+            for a in range(n - 1):
                 others[a] = a if a < z else a + 1
-        shift = floats2(model.h, model.d)
-        nearest = _split(
-            metric, model.diagonal, cover, size, z, keeper, others, nearest, 1.0, nodes, shift
-        )
-    front.reach[NEAREST] = math.sqrt(nearest)
-    distance = front.reach[NEAREST]
-    for k in range(size[RECORDS]):
+        nearest = _split(scene, z, keeper, others, nearest, 1.0, nodes)
+    distance = math.sqrt(nearest)
+    cover.reach[NEAREST] = distance
+    for k in range(cover.life[RECORDS]):
         distance = min(distance, cover.r[k])
     return distance
 
 
 @part
-def build(model: Model, belief: Belief, front: Front, cover: Cover, spare: float) -> None:
+def build(scene: Scene, spare: float) -> None:
     """Make S_hat and the cover anew; ``spare`` is the largest inflation of any draw."""
-    size = front.size
-    refresh_means(model.unstructured, belief.N, belief.theta, model.Z, front.mu, front.inverse)
-    elect(front.mu, front.inside, front.members, front.live, front.keeper, size)
-    copy_rows(belief.theta, cover.theta)
-    if model.unstructured:
-        for a in range(model.K):
-            cover.N[a] = belief.N[a]
-    else:
-        copy_rows(belief.V, cover.V)
-        for a in range(model.n):
-            image(model.Z, belief.F, a, front.W)
-    size[RECORDS] = 0
-    size[AGE] = 0
-    size[REJECTED] = 0
-    size[COVERED] = 1
-    metric = front.metric
+    p, front, cover, size = scene.posterior, scene.front, scene.cover, scene.front.size
+    refresh_all(p)
+    elect(p.mu, front)
+    _remember(scene)
+    begin_building(cover)
     members = front.members[: size[MEMBERS]]
-    n, d = front.mu.shape
+    n = scene.model.n
     nearest = np.inf
 
     # pairs: "i below j" is j above i in every objective
     for i in members:
-        for j in members:
-            if i != j and size[COVERED] == 1:
-                limit = nearest + 2.0 * NATS * spare
-                square = _pair(metric, model.diagonal, cover, size, i, j, limit)
-                nearest = min(nearest, square)
+        for k in range(n if p.tolerant else size[MEMBERS]):
+            j = k if p.tolerant else members[k]
+            if i != j and is_complete(cover):
+                nearest = min(nearest, _pair(scene, i, j, nearest + 2.0 * NATS * spare))
 
     # escapes, the nearest first: it tells what else can matter
     distance = floats(n)
     first, closest = -1, np.inf
     for i in range(size[LIVE]):
-        z = front.live[i]
-        distance[z] = distance_from(metric, z, front.keeper[z])
+        z = front.outside[i]
+        distance[z] = distance_from(p, z, front.keeper[z])
         if distance[z] ** 2 <= nearest + 2.0 * NATS * spare:
-            front.keeper[z], distance[z] = find_keeper(metric, z, members)
+            front.keeper[z], distance[z] = find_keeper(p, z, members)
         if distance[z] < closest:
             first, closest = z, distance[z]
-    shift = floats2(model.h, d)
     for i in range(-1, size[LIVE]):
-        z = first if i < 0 else front.live[i]
+        z = first if i < 0 else front.outside[i]
         if z < 0 or (i >= 0 and z == first):
             continue
-        if size[COVERED] == 1 and distance[z] ** 2 <= nearest + 2.0 * NATS * spare:
-            keeper = front.keeper[z]
-            nearest = _split(
-                metric,
-                model.diagonal,
-                cover,
-                size,
-                z,
-                keeper,
-                members,
-                nearest,
-                spare,
-                EVERY,
-                shift,
-            )
+        if is_complete(cover) and distance[z] ** 2 <= nearest + 2.0 * NATS * spare:
+            nearest = _split(scene, z, front.keeper[z], members, nearest, spare, EVERY)
 
     limit = math.sqrt(nearest + 2.0 * NATS * spare)
-    front.reach[NEAREST] = math.sqrt(nearest)
-    front.reach[LEFT_OUT] = limit
-    front.reach[SPARE] = spare
-    for k in range(size[RECORDS]):  # whatever a record speaks of is kept up to date
+    cover.reach[NEAREST] = math.sqrt(nearest)
+    cover.reach[LEFT_OUT] = limit
+    cover.reach[SPARE] = spare
+    for k in range(cover.life[RECORDS]):  # whatever a record speaks of is kept up to date
         distance[cover.shape[k, ANSWER]] = 0.0
-    if size[COVERED] == 1:
+    if is_complete(cover):
         size[LIVE] = 0
-        for z in range(n):
+        rest = n - size[MEMBERS]
+        for z in range(n):  # the live ones in order, then the others
             if not front.inside[z] and distance[z] <= limit:
-                front.live[size[LIVE]] = z
+                front.outside[size[LIVE]] = z
                 size[LIVE] += 1
+        for z in range(n):
+            if not front.inside[z] and distance[z] > limit:
+                rest -= 1
+                front.outside[rest] = z
+
+
+@bare
+def _remember(scene: Scene) -> None:
+    """Note where theta is, and how well it is known."""
+    p, cover, V = scene.posterior, scene.cover, scene.belief.V
+    for i in range(scene.model.h):
+        for c in range(scene.model.d):
+            cover.theta[i, c] = p.theta[i, c]
+    for a in range(cover.R.shape[0]):
+        for c in range(scene.model.d):
+            for e in range(c + 1):
+                cover.R[a, c, e] = p.R[a, c, e]
+    for i in range(cover.V.shape[0]):
+        for j in range(cover.V.shape[0]):
+            cover.V[i, j] = V[i, j]

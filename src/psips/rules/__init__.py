@@ -332,6 +332,7 @@ class Rules:
             LEARNERS.get(self.sampling, 0),
             TRACKING[self.tracking].code,
             self._eta(problem),
+            self.eta == "estimate" and problem.unstructured,
             float(self.alpha),
             self._calibration(problem),
             np.zeros(0) if target is None else np.ascontiguousarray(target, float),
@@ -353,7 +354,7 @@ class Rules:
         return choose, f"judging:{renew}", judge
 
     def _eta(self, problem: Problem) -> float:
-        """Return eta, 0 for Algorithm 2; linear problems have eta = 1 / (8 L_A^2 L_Theta^2)."""
+        """Return eta, 1 if Algorithm 2 sets it; if linear, it is 1 / (8 L_A^2 L_Theta^2)."""
         if self.eta != "estimate":
             return float(self.eta)
         if problem.unstructured:
@@ -362,7 +363,7 @@ class Rules:
                     "eta = 'estimate' belongs to the published loop: choose draws='literal', "
                     "or a number for eta"
                 )
-            return 0.0
+            return 1.0
         model = problem.model
         if model.kind != 1:
             raise InputError(

@@ -17,8 +17,6 @@ from psips import __version__
 from psips.environments import environment_of
 from psips.geometry import complexity
 from psips.instances import Instance, load
-from psips.kernels.model import Floats
-from psips.kernels.outcome import LOG_BUDGET, LOG_HIT, LOG_LEARNED, STOPPED
 from psips.rules import Rules
 from psips.seeds import draw_key, generator
 from psips.session import Session
@@ -134,19 +132,19 @@ def _observed(
     for mark in cell.marks:
         while session.results < mark:
             begin = perf_counter()
-            engine.outcome[STOPPED] = 0.0  # go on
+            engine.go_on()
             engine.run(source, noise, mark)
             seconds += perf_counter() - begin
             if engine.stopped and first_stop is None:
                 first_stop = session.results
-        seen: Floats = engine.outcome
+        seen = engine.outcome
         trace.append(
             {
                 "t": mark,
                 "correct": set(session.candidate_set) == truth,
-                "log_m": float(seen[LOG_LEARNED]),
-                "log_m_stop": float(min(seen[LOG_HIT], seen[LOG_BUDGET])),
-                "log_budget": float(seen[LOG_BUDGET]),
+                "log_m": seen.log_learned,
+                "log_m_stop": min(seen.log_hit, seen.log_budget),
+                "log_budget": seen.log_budget,
                 "log_error": engine.change_probability(POINTS)[0] if cell.posterior else None,
             }
         )

@@ -9,8 +9,21 @@ from contextlib import contextmanager
 import numpy as np
 
 from psips.engine import Engine
-from psips.kernels.cover import ANSWER, CONSTRAINTS, DEPTH, GROUPS
-from psips.kernels.front import LIVE, MEMBERS, RECORDS
+from psips.kernels.cover import (
+    ANSWER,
+    CONSTRAINTS,
+    DEPTH,
+    GROUP,
+    GROUPS,
+    KIND,
+    LEAVING,
+    OBJECTIVE,
+    RECORDS,
+    RIVAL,
+    STAGE,
+)
+from psips.kernels.front import LIVE, MEMBERS
+from psips.kernels.halfspace import ESCAPE
 from psips.kernels.model import Ints
 from psips.problem import Problem
 from psips.study.ledger import Ledger
@@ -19,7 +32,8 @@ from psips.study.ledger import Ledger
 def fits(problem: Problem, engine: Engine, ledger: Ledger) -> bool:
     """Whether a run can go on safely, and knows as many results of each arm as count."""
     front, cover, n = engine.front, engine.cover, engine.model.n
-    members, live, records = (int(front.size[k]) for k in (MEMBERS, LIVE, RECORDS))
+    members, live = (int(front.size[k]) for k in (MEMBERS, LIVE))
+    records = int(cover.life[RECORDS])
     counted = [problem.arm_index(result.arm) for result in ledger.results if result.counts]
     known = np.bincount(np.array(counted, np.int64), minlength=problem.K)
     shape, terms = cover.shape, cover.terms
@@ -27,17 +41,19 @@ def fits(problem: Problem, engine: Engine, ledger: Ledger) -> bool:
         np.array_equal(engine.belief.pulls, known)
         and engine.results == len(counted)
         and 0 <= members <= n
-        and 0 <= live <= n
+        and 0 <= live <= n - members
+        and 0 <= cover.life[STAGE] <= LEAVING
         and 0 <= records <= len(cover.r)
         and _within(front.members, n)
-        and _within(front.live, n)
+        and _within(front.outside, n)
         and _within(front.keeper, n)
         and _within(shape[:, ANSWER], n)
         and _within(shape[:, CONSTRAINTS], DEPTH + 1)
         and _within(shape[:, GROUPS], DEPTH + 1)
-        and _within(terms[..., 0], n)
-        and _within(terms[..., 1], engine.model.d)
-        and _within(terms[..., 2], DEPTH)
+        and _within(shape[:, KIND], ESCAPE + 1)
+        and _within(terms[..., RIVAL], n)
+        and _within(terms[..., OBJECTIVE], engine.model.d)
+        and _within(terms[..., GROUP], DEPTH)
         and _finite(engine)
     )
 

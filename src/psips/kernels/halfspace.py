@@ -1,0 +1,60 @@
+"""The half-space (z, x, c): "z is above x in objective c", up to an offset.
+
+A point lies in it where the lead (z - x)(c) + slack[c] is at least 0. All half-spaces of a
+problem have the same ``slack`` (d,): zeros, or the negative of a tolerance, "z is above x by
+more than epsilon_c". The alternative of a set S is made of them: "i below j" lies in all
+(j, i, c); "z escapes" lies, for each x in S, in some (z, x, c).
+
+Without a slack, x holds z back where x dominates z, and i is below j where j dominates i;
+with one, "holds" is weaker than domination, "beats" is stronger, and neither is transitive:
+an answer j outside S can beat a member i though the member that holds j back does not. So
+j runs over the members alone where there is no slack, and over all answers where there is.
+"""
+
+from __future__ import annotations
+
+from psips.kernels.jit import bare
+from psips.kernels.model import Floats, Ints
+
+PAIR, ESCAPE = range(2)  # kinds of pieces: "i below j", "z escapes"
+
+
+@bare
+def lead(values: Floats, slack: Floats, z: int, x: int, c: int) -> float:
+    """By how much the point with ``values`` (n, d) lies in the half-space (z, x, c)."""
+    return values[z, c] - values[x, c] + slack[c]
+
+
+@bare
+def holds(values: Floats, slack: Floats, x: int, z: int) -> bool:
+    """Whether x holds z back: in no objective does z lead, and it is not level in all."""
+    behind = False
+    for c in range(slack.shape[0]):
+        ahead = lead(values, slack, z, x, c)
+        if ahead > 0.0:
+            return False
+        if ahead < 0.0:
+            behind = True
+    return behind
+
+
+@bare
+def held(values: Floats, slack: Floats, members: Ints, z: int) -> bool:
+    """Whether a member holds z back."""
+    for x in members:  # noqa: SIM110
+        if holds(values, slack, x, z):
+            return True
+    return False
+
+
+@bare
+def beats(values: Floats, slack: Floats, j: int, i: int) -> bool:
+    """Whether i is below j: j leads, or is level, in every objective, and not level in all."""
+    above = False
+    for c in range(slack.shape[0]):
+        ahead = lead(values, slack, j, i, c)
+        if ahead < 0.0:
+            return False
+        if ahead > 0.0:
+            above = True
+    return above

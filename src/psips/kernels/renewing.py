@@ -1,0 +1,43 @@
+"""Bringing the candidate set up to date, and its cover where that is less than to build it."""
+
+from __future__ import annotations
+
+from psips.kernels.belief import RESULTS
+from psips.kernels.cover import LEFT_OUT, MARGIN, NEAREST, RECORDS, SPARE, is_stale, measure
+from psips.kernels.draws import find_change
+from psips.kernels.front import LIVE, MEMBERS, elect
+from psips.kernels.jit import bare, part
+from psips.kernels.posterior import displacement, refresh_listed, refresh_means
+from psips.kernels.scene import Scene
+
+
+@part
+def elect_plainly(scene: Scene) -> None:
+    """Candidate set without a cover: keep S_hat unless theta has another Pareto set."""
+    front, p = scene.front, scene.posterior
+    refresh_means(p)
+    whole = front.size[MEMBERS] + front.size[LIVE] == scene.model.n
+    if not whole or find_change(scene, p.mu, scene.model.level, front.size[LIVE], 0.0):
+        elect(p.mu, front)
+
+
+@bare
+def refresh(scene: Scene) -> bool:
+    """Bring the numbers of a built cover up to date; False if it has to be built anew."""
+    p, front, cover = scene.posterior, scene.front, scene.cover
+    if is_stale(cover, scene.belief.tally[RESULTS]):
+        return False
+    only = -1  # the one arm pulled since the last time, if it is one
+    if p.separate:
+        only = refresh_means(p)
+    refresh_listed(p, front.members[: front.size[MEMBERS]])
+    refresh_listed(p, front.outside[: front.size[LIVE]])
+    if find_change(scene, p.mu, scene.model.level, front.size[LIVE], 0.0):
+        return False
+    moved = displacement(p, cover.theta, cover.R, cover.V, scene.draw.row)
+    left_out = cover.reach[LEFT_OUT] - moved
+    nearest = measure(p, cover, 0, cover.life[RECORDS], only)
+    if nearest < 0.0:
+        return False
+    cover.reach[NEAREST] = nearest
+    return left_out > 0.0 and left_out**2 > nearest**2 + 2.0 * MARGIN * cover.reach[SPARE]
