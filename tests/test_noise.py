@@ -87,7 +87,7 @@ def test_a_guess_goes_with_noise_that_is_not_known() -> None:
 def test_scales() -> None:
     problem = make(objectives=SCALED)
     assert problem.directions == ("max", "max", "min")
-    assert problem.labels == ("ok", "score", "latency (mean of the logarithm)")
+    assert problem.labels == ("ok", "score", "latency (mean of log)")
     assert read_values(problem, [True, 5, 2.5]).tolist() == [1, 5, 2.5]
     assert problem.compared([1, 5, np.e]).tolist() == [1, 5, 1]
     assert problem.measured([1, 5, 1]) == pytest.approx([1, 5, np.e])

@@ -54,7 +54,7 @@ def test_documented_prior(documented: Path) -> None:
 def test_documented_noise(documented: Path) -> None:
     problem = read_problem_file(documented / "assay.toml").problem
     assert (problem.noise, problem.partial) == ("per-arm", True)
-    assert problem.labels == ("cured", "pain", "days (mean of the logarithm)")
+    assert problem.labels == ("cured", "pain", "days (mean of log)")
 
 
 def test_documented_example(documented: Path) -> None:
@@ -168,7 +168,11 @@ WRONG: list[tuple[str, dict[str, str], str]] = [
     ),
     ("arms = 2\n[[objectives]]\nvariance = 1", {}, "objective 1 has no name"),
     ("[[objectives]]\nname = 'x'\narms = 2", {}, "'arms' is written below .*top of the file"),
-    ("arms = 2\nobjectives = ['x']", {}, "objective 'x' has no variance"),
+    (
+        "arms = 2\nobjectives = ['x', {name = 'y', variance = 1}]",
+        {},
+        "objective 'x' has no variance",
+    ),
     ("arms = 2\nobjectives = [3]", {}, "objective 1 must be a name or a table, got 3"),
     ("arms = 2", {}, "there are no objectives"),
     ("arms = 2\nobjectives = ['x', 'x']\ncovariance = [1, 1]", {}, "duplicate objective 'x'"),

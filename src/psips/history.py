@@ -13,6 +13,7 @@ from psips.engine import Engine
 from psips.errors import InputError, quote
 from psips.kernels.belief import spans
 from psips.kernels.model import Floats, Ints
+from psips.kernels.scatter import empty_scatter
 from psips.problem import Problem
 from psips.rules import Rules
 from psips.seeds import Key
@@ -150,7 +151,8 @@ def _replay(history: History, looks: Ints) -> Iterator[Engine]:
     rules = replace(known, sampling="uniform", stopping=stopping, draws="first-hit", eta=1.0)
     program = rules.program(problem)
     x = problem.inward(problem.compared(history.values))
-    if known.stopping == "predicted":  # what counts is what came after the prediction
+    by_one = len(empty_scatter(model).C) > 0  # the noise is worked out from single results
+    if known.stopping == "predicted" or by_one:  # or: what counts came after the prediction
         yield from _retold(Engine(model, program, history.key), history.arms, x, looks)
         return
     N, sums = np.zeros(model.K), np.zeros((model.K, model.d))

@@ -30,7 +30,7 @@ from psips.errors import InputError, quote, unknown
 from psips.features import read_design
 from psips.kernels.model import BALL, BOX, Floats, Model
 from psips.names import as_recorded
-from psips.noise import KNOWN, NoiseGuess, noise_model, read_guess, read_noise
+from psips.noise import KNOWN, PER_ARM, NoiseGuess, noise_model, read_guess, read_noise
 from psips.parameters import Ball, Box, Limits, Prior, check_inside, limits, read_prior
 from psips.recorded import read_record
 from psips.scales import Scale, read_scale
@@ -54,8 +54,8 @@ class Problem:
         the logarithm).
     covariance : matrix, one variance per objective, or mapping from objective to variance
         Of the noise of one measurement. A mapping from arm to any of these, or an array
-        (K, d, d), if it differs from arm to arm. ``"per-arm"``: to be estimated, for each arm;
-        ``"estimate"``: to be estimated, and the same for all arms.
+        (K, d, d), if it differs from arm to arm. ``"per-arm"``, the default: to be estimated,
+        for each arm; ``"estimate"``: to be estimated, and the same for all arms.
     arms : names, or how many
         Taken from ``features`` if left out. With a DataFrame of features: the rows to use.
     features : (K, h) array or DataFrame with the arms' names as index, optional
@@ -131,7 +131,7 @@ class Problem:
         self,
         *,
         objectives: Sequence[object] | Mapping[Any, Any],
-        covariance: object,
+        covariance: object = PER_ARM,
         arms: Iterable[object] | int | None = None,
         features: object = None,
         answers: object = None,

@@ -17,7 +17,7 @@ from psips.errors import InputError, check_distinct, check_keys, listing, quote,
 from psips.files import read_text, shown
 from psips.instances import NOISES, Instance, Results
 from psips.kernels.model import Floats
-from psips.noise import NoiseGuess
+from psips.noise import PER_ARM, NoiseGuess
 from psips.parameters import Ball, Box, Prior
 from psips.problem import Problem
 from psips.quantities import as_float
@@ -222,6 +222,8 @@ def _objectives(data: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
         if len(without) < len(entries):
             raise InputError("give either 'covariance' or a variance per objective, not both")
         return said, data["covariance"]
+    if len(without) == len(entries):
+        return said, PER_ARM
     if without:
         raise InputError(
             f"objective {without[0]!r} has no variance: add one, or the key 'covariance'"

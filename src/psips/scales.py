@@ -54,7 +54,7 @@ class Scale(NamedTuple):
 
     def label(self, objective: str) -> str:
         """Return how an objective is called where its mean is shown."""
-        return f"{objective} (mean of the logarithm)" if self.log else objective
+        return f"{objective} (mean of log)" if self.log else objective
 
     def to_dict(self) -> dict[str, Any]:
         """Return what is not as usual, as plain data."""

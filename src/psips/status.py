@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psips.engine import Engine
+from psips.estimated import estimated_noise, not_known
 from psips.kernels.model import Floats
 from psips.lack_of_fit import Fit, fit_of
 from psips.problem import Problem
@@ -63,6 +64,12 @@ class Status:
         With features: whether the linear model fits the results, see `psips.lack_of_fit`.
     closed : bool
         Whether nothing more can be recorded; of studies.
+    noise : DataFrame or None
+        The noise that was estimated, see `psips.estimated`; None if it is given.
+    not_known : str
+        Of which arms the noise is not known well enough to judge; empty if of none.
+    covariances : (n, d, d) array
+        Of the means of the answers.
     """
 
     results: int
@@ -75,6 +82,9 @@ class Status:
     promise: str = ""
     fit: Fit | None = None
     closed: bool = False
+    noise: pd.DataFrame | None = None
+    not_known: str = ""
+    covariances: Floats | None = None
 
     def __str__(self) -> str:
         from psips.status_text import in_words
@@ -91,6 +101,7 @@ class Status:
             promise=self.promise,
             caveat="" if self.fit is None else self.fit.caveat,
             fit="" if self.fit is None else str(self.fit),
+            not_known=self.not_known,
         )
 
     def __repr__(self) -> str:
@@ -129,6 +140,9 @@ def status_of(
         probability_of_change=change,
         promise=promise,
         fit=fit_of(problem, engine),
+        noise=estimated_noise(problem, engine),
+        not_known=not_known(problem, engine),
+        covariances=engine.covariances() * np.outer(problem.signs, problem.signs),
     )
 
 
@@ -147,23 +161,23 @@ def arms_table(problem: Problem, engine: Engine) -> pd.DataFrame:
 def _estimates(problem: Problem, engine: Engine, features: Floats) -> dict[str, Any]:
     """Posterior mean and standard deviation of each row, by objective."""
     belief = engine.belief
-    variances = np.diag(problem.usual_covariance)
+    errors = np.full((len(features), problem.d), np.nan)
     if problem.unstructured:
-        pulled = belief.pulls > 0
-        means = np.where(pulled[:, None], belief.theta, np.nan)
-        widths = np.full(problem.K, np.nan)
-        widths[pulled] = 1.0 / belief.N[pulled]
+        means = np.where(belief.pulls[:, None] > 0, belief.theta, np.nan)
+        if problem.partial:
+            means[np.diagonal(belief.scatter.count, axis1=1, axis2=2) == 0] = np.nan
+        errors = np.sqrt(np.diagonal(engine.covariances(), axis1=1, axis2=2))
     elif not engine.ready:
         means = np.full((len(features), problem.d), np.nan)
-        widths = np.full(len(features), np.nan)
     else:
         means = features @ belief.theta
         widths = ((features @ belief.F) ** 2).sum(axis=1)  # z^T V^-1 z, V^-1 = F F^T
+        errors = np.sqrt(widths[:, None] * np.diag(engine.model.Sigma))
     means = problem.outward(means)
     columns: dict[str, Any] = {}
-    for c, objective in enumerate(problem.objectives):
-        columns[f"{objective} estimate"] = means[:, c]
-        columns[f"{objective} se"] = np.sqrt(widths * variances[c])
+    for c, label in enumerate(problem.labels):
+        columns[f"{label} estimate"] = means[:, c]
+        columns[f"{label} se"] = errors[:, c]
     return columns
 
 

@@ -28,6 +28,7 @@ def in_words(
     promise: str = "",
     caveat: str = "",
     fit: str = "",
+    not_known: str = "",
 ) -> str:
     """Return what is known as lines of at most 80 characters; see `psips.status.Status`."""
     count = f"{results:,} result{'' if results == 1 else 's'}"
@@ -44,6 +45,8 @@ def in_words(
     if stopped:
         names += caveat
     found = wrap(f"{title}: {names}", WIDTH, subsequent_indent="  ")
+    if not_known:
+        found += wrap(not_known, WIDTH, subsequent_indent="  ")
     if fit:
         found += wrap(fit, WIDTH, subsequent_indent="  ")
     proofs = "Proven of single answers, whatever rule stops (about n more: an even chance):"
@@ -123,6 +126,8 @@ def estimate(mean: float, se: float) -> str:
     """
     if math.isnan(mean):
         return "-"
+    if math.isnan(se):  # the noise is not known yet
+        return f"{mean:.4g} ± ?"
     size = max(abs(mean), se)
     if size >= 1e7 or (size > 0 and se < 1e-6):
         return f"{mean:.4g} ± {se:.2g}"

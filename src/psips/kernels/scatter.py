@@ -257,6 +257,10 @@ def settle(noise: NoiseModel, s: Scatter, N: Floats, arm: int, theta: Floats) ->
         if s.count[arm, c, c] == 0.0:
             s.freedom[arm] = 0.0
     if s.freedom[arm] < ENOUGH:
+        if noise.partial:
+            for c in range(d):
+                n = max(s.count[arm, c, c], 1.0)
+                theta[arm, c] = s.origin[arm, c] + s.sums[arm, c, c] / n
         return
     while not cholesky(Sigma, R):  # scatter of pairs, with holes, need not fit together
         for c in range(d):

@@ -149,6 +149,7 @@ class Program(NamedTuple):
 
 OWN = "own"  # the stopping rule of the sampling rule; the calibration of the stopping rule
 RADII = ("ape", "elimination")  # rules that compare confidence radii of single arms
+ANY_NOISE = ("directed", "projected", "uniform", "round-robin")  # sampling rules
 UNPROVEN = {  # stopping rules that no calibration gives a proof to
     "never": "never stops and claims nothing",
     "bayes": "promises a posterior probability and bounds no rate of errors",
@@ -297,11 +298,7 @@ class Rules:
                 f"proven, or measured, for the data alone; choose stopping='bayes' or leave "
                 f"the prior out"
             )
-        if problem.model.noise.mode != 0 or problem.partial:
-            raise InputError(
-                "this version cannot reckon with noise that is not known, or not the same for "
-                "all arms, nor with holes, yet: give one covariance and complete results"
-            )
+        self._check_noise(problem)
         for rule in (self.sampling, self.stopping):
             if rule in RADII and not problem.unstructured:
                 raise InputError(
@@ -314,6 +311,41 @@ class Rules:
                 f"the sampling rule 'top-two' finds the best of arms without features by one "
                 f"objective: this problem has {problem.d} objective(s){linear}"
             )
+
+    def _check_noise(self, problem: Problem) -> None:
+        """Refuse rules that need one known covariance and complete results, if need be."""
+        unknown_noise = problem.covariance is None
+        if unknown_noise:
+            what = "noise that is estimated"
+        elif problem.covariance is not None and problem.covariance.ndim == 3:
+            what = "noise that differs from arm to arm"
+        elif problem.partial:
+            what = "results with holes"
+        else:
+            return
+        if self.sampling not in ANY_NOISE:
+            names = ", ".join(map(repr, ANY_NOISE))
+            raise InputError(
+                f"the sampling rule {self.sampling!r} is not made for {what}: leave it out, or "
+                f"choose one of {names}"
+            )
+        if self.draws == "literal":
+            raise InputError(
+                f"draws='literal' is the published loop, which is not made for {what}: leave "
+                f"draws at 'first-hit'"
+            )
+        fits = ("glr", "never") if unknown_noise else ("glr", "never", "bayes")
+        if self.stopping not in fits or self.calibration == "proven":
+            asked = f"the stopping rule {self.stopping!r}"
+            if self.stopping in fits:
+                asked += " with calibration='proven'"
+            raise InputError(
+                f"{asked} is not made for {what}: choose stopping='glr' with "
+                f"calibration='measured', which is the default"
+            )
+        if problem.prior is not None or problem.parameter_set is not None:
+            given = "a prior" if problem.prior is not None else "a parameter set"
+            raise InputError(f"{given} does not go with {what}: leave it out")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rules as plain data."""
