@@ -69,8 +69,7 @@ class State:
         self.conduct = Conduct(hold=None) if self.schema == 1 else Conduct.read(data["conduct"])
         self._start_sessions()
         self.ledger = Ledger(created.study, self.identity)
-        variances = self.problem.covariance.diagonal()
-        self.holder = Holder((variances**0.5).tolist(), self.problem.arms, self.conduct.hold)
+        self.holder = Holder(self.problem, self.conduct.hold)
         self.keys: dict[str, Recorded] = {}
         self.proposals: dict[int, dict[str, Any]] = {}  # changes that wait for another person
         self.closed = False
@@ -248,7 +247,8 @@ class State:
         if learn and counted and not changed:
             for session in self.sessions:
                 for result in counted:
-                    x = self.problem.inward(result.values)
+                    row = np.array(result.values, dtype=np.float64)  # None becomes NaN
+                    x = self.problem.inward(self.problem.compared(row))
                     session.engine.learn(self.problem.arm_index(result.arm), x)
                 session.engine.judge()
         return changed
