@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from psips.noise import KNOWN
 from psips.problem import Problem
 from psips.rules import Rules
 
@@ -41,6 +42,7 @@ def promise(rules: Rules, problem: Problem) -> str:
     'Proven: if the noise is Gaussian with the covariance registered, the set is wrong with ...
     """
     delta = f"{rules.delta:g}"
+    known = " with the covariance registered" if problem.noise == KNOWN else ""
     return {
         NONE: "None: the rule 'never' does not stop, so nothing is claimed of the set.",
         BAYESIAN: (
@@ -52,7 +54,7 @@ def promise(rules: Rules, problem: Problem) -> str:
             f"with probability at most {delta}, whatever the truth is{within(problem)}."
         ),
         MEASURED: (
-            f"Measured, not proven: if the noise is Gaussian with the covariance registered, "
+            f"Measured, not proven: if the noise is Gaussian{known}, "
             f"the set is meant to be wrong with probability at most {delta}. In simulations "
             "of problems chosen to be hard for it, the rule kept to that; the calibration page "
             "of the documentation has them."
