@@ -81,7 +81,7 @@ def diagnose(
     untested = _untested(problem, found)
     if holes:
         untested.append(f"{holes} results that lack a value")
-    spread = _scatter(problem, found)
+    spread = _scatter(problem, found if problem.noise == KNOWN else residuals_of(arms, values))
     findings += _covariance(problem, found, spread, own)
     findings += _variances(problem, found, measured, own)
     findings += _skewness(problem, found, own)
@@ -92,7 +92,8 @@ def diagnose(
     fit = fit or _fit(problem, arms, values)
     findings += _lack_of_fit(fit)
     total = len(places)
-    return Diagnosis(total, level, tuple(findings), tuple(untested), spread, fit)
+    estimated = problem.noise != KNOWN
+    return Diagnosis(total, level, tuple(findings), tuple(untested), spread, fit, estimated)
 
 
 def _units(problem: Problem, arms: Ints, values: Floats) -> Floats:
@@ -116,8 +117,8 @@ def _units(problem: Problem, arms: Ints, values: Floats) -> Floats:
 
 
 def _scatter(problem: Problem, found: Residuals) -> tuple[Scatter, ...]:
-    """Compare the scatter of results of the same arm with the covariance given."""
-    if found.freedom < 1 or problem.noise != KNOWN:
+    """Compare the scatter of results of the same arm with the covariance given, if it is."""
+    if found.freedom < 1:
         return ()
     from scipy.special import chdtri
 
@@ -259,9 +260,8 @@ def _variances(problem: Problem, found: Residuals, measured: Ints, own: float) -
     ]
     where = tuple(dict.fromkeys(problem.arms[measured[one.place[0]]] for one in seen))
     advice = (
-        "psips takes one covariance for all arms: transform the values (logarithms, if the "
-        "noise grows with the mean), or register the largest, which is safe and takes more "
-        "samples"
+        "register the noise as estimated for each arm (covariance = 'per-arm'), or transform "
+        "the values (transform = 'log', if the noise grows with the mean)"
     )
     return [Finding("unequal variances", some(words), where, seen[0].p_value, advice)]
 

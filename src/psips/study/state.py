@@ -12,6 +12,7 @@ depends on the results alone, to the bit.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -19,13 +20,13 @@ import numpy as np
 
 from psips.errors import InputError
 from psips.problem import Problem
-from psips.problem.measurements import check_size
+from psips.problem.measurements import read_cell
 from psips.session import Session, read_rules
 from psips.store import DamagedError, Event, Snapshot, broken_link
 from psips.store.events import START, canonical
 from psips.study.conduct import Conduct
 from psips.study.holding import Holder
-from psips.study.ledger import Ledger, Result
+from psips.study.ledger import Ledger, Result, Values
 from psips.study.people import VERSION
 from psips.study.restoring import fits, no_garbage
 
@@ -253,10 +254,11 @@ class State:
                 session.engine.judge()
         return changed
 
-    def _read(self, values: Mapping[str, float]) -> tuple[float, ...]:
+    def _read(self, values: Mapping[str, Any]) -> Values:
         """Return the values of a result; an event of others may have any, of any size."""
         named = enumerate(self.problem.objectives)
-        return tuple(check_size(self.problem, c, float(values[o])) for c, o in named)
+        cells = [read_cell(self.problem, c, values[o]) for c, o in named]
+        return tuple(None if math.isnan(cell) else cell for cell in cells)
 
     def _rebuild(self, events: Sequence[Event]) -> None:
         """Replay the log with the results as they count now and the asks as they were."""
