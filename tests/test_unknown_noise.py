@@ -176,7 +176,7 @@ def test_a_study_with_holes_and_logarithms(study: Study, tmp_path: Path) -> None
         lines.append(f"{ARMS[i % 3]},{x:.3f},{'' if i in (4, 5) else f'{days:.3f}'}")
     table = tmp_path / "past.csv"
     table.write_text("\n".join(lines))
-    assert len(study.tell_file(table).results) == 24
+    assert len(study.tell_file(table).numbers) == 24
     assert study.told[4].values[1] is None
     before = study.status().arms.loc["B", "days (mean of log) estimate"]
     receipt = study.correct({"days": 9.0}, result=5, reason="came later")
