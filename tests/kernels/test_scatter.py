@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from scipy import stats
 
 from psips import NoiseGuess, Problem
 from psips.kernels.model import Floats
+from psips.kernels.posterior import Posterior, growth, posterior_of
 from psips.kernels.scatter import Scatter, empty_scatter, students_share, take_in
 
 D, K = 3, 2
@@ -163,3 +165,28 @@ def test_students_tail(freedom: int, level: float) -> None:
     exact = stats.t.isf(stats.norm.sf(np.sqrt(level)), freedom) ** 2 / level
     share = students_share(float(freedom), level)
     assert exact * 0.999 <= share <= exact * (2.4 if freedom < 5 else 1.15)
+
+
+@numba.njit
+def growth_of(p: Posterior, R: Floats) -> float:
+    return growth(p, R)
+
+
+@pytest.mark.parametrize("covariance", ["per-arm", np.eye(D)])
+def test_growth_bounds_every_variance(covariance: Any) -> None:
+    model = make(covariance).model
+    rng = np.random.default_rng(1)
+    p = posterior_of(model, np.ones(K), np.zeros((K, D)), np.zeros((0, 0)))
+    for size in (0.1, 1.0):
+        then = np.array([np.eye(D) + np.tril(rng.normal(size=(D, D)), -1) for _ in range(K)])
+        p.R[:] = then
+        assert growth_of(p, then) == 1.0
+        p.R[:] = then + size * np.tril(rng.uniform(size=(K, D, D)))
+        X = np.linalg.solve(then, p.R)
+        M = X @ np.swapaxes(X, 1, 2)
+        if not isinstance(covariance, str):
+            assert growth_of(p, then) == 1.0  # known: precision only grows
+            continue
+        expected = 1.0 + max(np.linalg.norm(one - np.eye(D)) for one in M)
+        assert growth_of(p, then) == pytest.approx(expected)
+        assert growth_of(p, then) >= np.linalg.eigvalsh(M).max()
