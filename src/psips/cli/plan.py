@@ -185,7 +185,8 @@ def _forecasts(found: Plan) -> None:
     for title in titles:
         table.add_column(title, justify="right")
     costs = found.problem.has_costs
-    gave_up = "more" if costs else f">{number(found.cap)}"
+    ends = costs or "budget" in found.settings
+    gave_up = "more" if ends else f">{number(found.cap)}"
     for one in found.forecasts:
         low, high = one.error_interval
         quantiles = one.cost_quantiles if costs else one.quantiles

@@ -52,7 +52,7 @@ def _wrong(ax: Axes, found: Comparison) -> None:
         share = one.errors / one.stopped if one.stopped else float("nan")
         if one.stopped:
             ax.plot([low, high], [place, place], color=BLUE, linewidth=1.6)
-        ax.plot(share, place, "o", color=BLUE)
+        ax.plot(share, place, "o", color=BLUE, clip_on=False)
         ax.plot(one.delta, place, "|", color=VERMILION, markersize=14, markeredgewidth=2)
     ax.plot([], [], "o-", color=BLUE, label="chance of a wrong set, 95% interval")
     ax.plot([], [], "|", color=VERMILION, markersize=14, label="delta")

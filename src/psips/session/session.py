@@ -324,7 +324,7 @@ class Session:
         known = replace(known, spent=self.spent, budget=self.budget)
         if self.goal is not None:
             known = replace(known, goal=self.goal.text, claim=self.claim)
-        if self.budget is None or not self.exhausted:
+        if self.budget is None or self.stopped or not self.exhausted:
             return known
         probability = 1.0 - known.probability_of_change
         found = verdicts_of(self.problem, self.engine)

@@ -19,7 +19,7 @@ from psips.problem.loading import load
 from psips.rules import SAMPLING, Rules
 from psips.session import Session
 from psips.simulation.environments import environment_of
-from psips.simulation.runs import simulate
+from psips.simulation.runs import simulate, verdicts_right
 from psips.theory.geometry import complexity
 from psips.version import __version__
 
@@ -44,6 +44,10 @@ class Cell:
         Cap of the run.
     marks : tuple of int
         Numbers of results at which to look; the run then goes on past its stop to the last.
+    budget : float or None
+        Results, or cost if the problem has costs, at which the run ends; not with marks.
+    goal : str or None
+        What is to be proven instead of the whole set; not with marks.
     posterior : bool
         Whether to estimate the posterior error at the marks.
     """
@@ -55,6 +59,8 @@ class Cell:
     max_results: int = 10**6
     marks: tuple[int, ...] = ()
     posterior: bool = False
+    budget: float | None = None
+    goal: str | None = None
 
     def key(self, seed: int) -> str:
         """Return what names the run in a campaign's file: it is done if the key is there."""
@@ -69,6 +75,8 @@ class Cell:
             "max_results": self.max_results,
             "marks": list(self.marks),
             "posterior": self.posterior,
+            **({} if self.budget is None else {"budget": self.budget}),
+            **({} if self.goal is None else {"goal": self.goal}),
         }
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:32]
 
@@ -110,11 +118,15 @@ def perform(cell: Cell, seed: int) -> dict[str, Any]:
         rules=rules,
         target=target,
         max_results=cell.max_results,
+        budget=cell.budget,
+        goal=cell.goal,
     )
+    right = made.is_right(run.candidate_set) if cell.goal is None else verdicts_right(made, run)
     return {
         "samples": run.results,
+        **({"cost": run.cost} if made.problem.has_costs else {}),
         "stopped": run.stopped,
-        "correct": made.is_right(run.candidate_set),
+        "correct": right,
         "optimal": len(made.pareto_set),
         "points": run.proposals + run.literal_draws,
         "seconds": run.seconds,

@@ -134,7 +134,8 @@ def _design(file: ProblemFile, name: str, changed: dict[str, Any]) -> Design:
     goal = changed.pop("goal", file.goal)
     read_budget(file.problem, budget)
     rules = rules_of(file)
-    if read_goal(file.problem, goal) is not None and "stopping" not in file.rules:
+    read_goal(file.problem, goal)  # complains
+    if goal != file.goal and "stopping" not in file.rules:
         rules = replace(rules, stopping=BY_PROOFS, calibration="own")
     if "sampling" in changed and "stopping" not in {**file.rules, **changed} and goal is None:
         changed["stopping"] = "own"

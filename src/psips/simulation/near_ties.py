@@ -82,7 +82,9 @@ def _t_star(truth: Instance, answers: set[int]) -> float:
     if len(answers) < 2:
         return 0.0
     problem, kept = truth.problem, sorted(answers)
-    data = {**problem.to_dict(), "ball": None, "box": None}  # T* does not use them
+    unused = {"control", "prior"}  # by T*, nor is a parameter set
+    data = {key: value for key, value in problem.to_dict().items() if key not in unused}
+    data.update(ball=None, box=None)
     if problem.answer_features is None:
         data["arms"] = [problem.arms[a] for a in kept]
         data["costs"] = problem.costs[kept].tolist()

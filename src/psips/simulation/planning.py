@@ -15,11 +15,12 @@ from psips.problem import Problem
 from psips.problem.instances import Instance
 from psips.problem.problem_file import Guess, ProblemFile
 from psips.rules import SAMPLING, Rules
+from psips.session.choices import with_goal
 from psips.simulation.cluster import spread
 from psips.simulation.environments import environment_of
 from psips.simulation.near_ties import NearTie, finite_t_star, near_ties
-from psips.simulation.runs import Run, simulate
-from psips.simulation.summary import MOST_RUNS, clopper_pearson, verdicts_right
+from psips.simulation.runs import Run, simulate, verdicts_right
+from psips.simulation.summary import MOST_RUNS, clopper_pearson
 from psips.theory.geometry import Complexity, complexity
 from psips.version import __version__
 
@@ -45,7 +46,7 @@ class Forecast:
         Samples on average; runs that reach the cap count with it.
     quantiles : tuple of float
         Samples that 5, 25, 50, 75 and 95% of the runs need; infinite where that is more
-        than the cap.
+        than the cap, or the budget.
     mean_cost, cost_quantiles : float, tuple of float
         The same of what the runs cost; equal to the samples if the problem has no costs.
     """
@@ -230,7 +231,15 @@ def plan(
     mean_pulls: dict[str, float] = {}
     for delta in sorted({chosen.delta, *deltas}, reverse=True):
         each = simulate_guess(
-            expected, replace(chosen, delta=delta), runs, seed, jobs, cap, progress
+            expected,
+            replace(chosen, delta=delta),
+            runs,
+            seed,
+            jobs,
+            cap,
+            progress,
+            file.budget,
+            file.goal,
         )
         forecasts.append(_forecast(delta, found, each))
         if delta == chosen.delta:
@@ -242,6 +251,8 @@ def plan(
         "runs": runs,
         "seed": seed,
         "max_samples": cap,
+        **({} if file.budget is None else {"budget": file.budget}),
+        **({} if file.goal is None else {"goal": file.goal}),
         "version": __version__,
     }
     return Plan(
@@ -272,8 +283,8 @@ def check_amounts(runs: int, seed: int, cap: int, jobs: int) -> None:
 
 def rules_of(file: ProblemFile) -> Rules:
     """Return the rules that a problem file asks for."""
-    given = {} if file.delta is None else {"delta": file.delta}
-    return Rules(**{**given, **file.rules})
+    given: dict[str, Any] = {} if file.delta is None else {"delta": file.delta}
+    return Rules(**with_goal({**given, **file.rules}, file.goal))
 
 
 def _range_of_t_star(expected: Expectation, seed: int) -> tuple[float, float]:

@@ -12,6 +12,7 @@ import numpy as np
 from psips.errors import InputError, quote
 from psips.input.seeds import Key, Seed, draw_key, generator
 from psips.problem import Problem
+from psips.problem.instances import Instance
 from psips.rules import Rules
 from psips.session import Session
 from psips.simulation.environments import Environment
@@ -186,6 +187,15 @@ def play(
         proposals=int(proposals),
         literal_draws=int(literal_draws),
         seconds=seconds,
+    )
+
+
+def verdicts_right(instance: Instance, run: Run) -> bool:
+    """Whether nothing that a run has proven of single answers is false."""
+    truth = instance.pareto_set
+    return not any(
+        verdict == ("out" if answer in truth else "in")
+        for answer, verdict in (run.verdicts or {}).items()
     )
 
 

@@ -18,7 +18,7 @@ from psips.session import read_rules
 from psips.session.choices import with_goal
 from psips.simulation.cluster import spread
 from psips.simulation.environments import Environment, environment_of
-from psips.simulation.runs import Run, simulate
+from psips.simulation.runs import Run, simulate, verdicts_right
 from psips.theory.geometry import complexity
 from psips.version import __version__
 
@@ -142,15 +142,6 @@ class Summary:
             "literal_draws_per_round": sum(run.literal_draws for run in self.each) / rounds,
             "settings": self.settings,
         }
-
-
-def verdicts_right(instance: Instance, run: Run) -> bool:
-    """Whether nothing that a run has proven of single answers is false."""
-    truth = instance.pareto_set
-    return not any(
-        verdict == ("out" if answer in truth else "in")
-        for answer, verdict in (run.verdicts or {}).items()
-    )
 
 
 def clopper_pearson(errors: int, trials: int) -> tuple[float, float]:
