@@ -226,8 +226,9 @@ def test_simulate_for_people(run: Any) -> None:
 
 @pytest.mark.parametrize("stopping", STOPPING)
 def test_a_calibration_is_shown_where_there_is_one(run: Any, stopping: str) -> None:
-    sampling = "elimination" if stopping == "elimination" else "directed"
-    rules = ("--stopping", stopping, "--sampling", sampling)
+    sampling = STOPPING[stopping].partner or "directed"
+    rules = ["--stopping", stopping, "--sampling", sampling]
+    rules += ["--budget", "40"] if SAMPLING[sampling].budgeted else []
     code, out, _ = run("simulate", "correlated", "--runs", "1", "--max-samples", "20", *rules)
     assert code == 0
     assert ("calibration" in out) == (stopping in ("posterior", "glr"))

@@ -145,13 +145,6 @@ SAMPLING = {
         rival=True,
         misfit=arms_one_by_one("ape"),
     ),
-    "elimination": SamplingRule(
-        "Auer et al. 2016: all arms not yet accepted or dropped, in turn",
-        "rivals:choose_elimination",
-        own="elimination",
-        rival=True,
-        misfit=arms_one_by_one("elimination"),
-    ),
     "ege-sr": SamplingRule(
         "EGE-SR (Kone et al. 2024): divides a budget, successive rejects",
         "fixed_budget:choose_rejects",
@@ -168,11 +161,12 @@ SAMPLING = {
         budgeted=True,
         misfit=_equal_costs("ege-sh"),
     ),
-    "track-and-stop": SamplingRule(
-        "Crepon et al. 2024: weights climb the gradient of the likelihood ratio",
-        "gradient:choose_track_and_stop",
-        calibration="heuristic",
+    "elimination": SamplingRule(
+        "Auer et al. 2016: all arms not yet accepted or dropped, in turn",
+        "rivals:choose_elimination",
+        own="elimination",
         rival=True,
+        misfit=arms_one_by_one("elimination"),
     ),
     "top-two": SamplingRule(
         "Top-Two Thompson Sampling (Russo 2016), for one objective",
@@ -180,6 +174,12 @@ SAMPLING = {
         own="posterior",
         rival=True,
         misfit=_one_objective,
+    ),
+    "track-and-stop": SamplingRule(
+        "Crepon et al. 2024: weights climb the gradient of the likelihood ratio",
+        "gradient:choose_track_and_stop",
+        calibration="heuristic",
+        rival=True,
     ),
 }
 DRAWS = {

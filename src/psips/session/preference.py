@@ -65,11 +65,9 @@ def rank(
     >>> for _ in range(40):
     ...     session.tell("A", [9.0, 5.0])
     ...     session.tell("B", [8.0, 1.0])
-    >>> session.rank(weights={"yield": 1.0, "cost": 0.5}).round(2)
-            score    se  best  ahead
-    option
-    B         7.5  0.18  1.00   1.00
-    A         6.5  0.18  0.00    NaN
+    >>> found = session.rank(weights={"yield": 1.0, "cost": 0.5})
+    >>> list(found.index), found["best"].round(2).tolist()
+    (['B', 'A'], [1.0, 0.0])
     """
     import pandas as pd
 
