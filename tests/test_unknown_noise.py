@@ -12,6 +12,7 @@ import pytest
 from psips import InputError, NoiseGuess, Problem, Session, Study, simulate
 from psips.kernels.scatter import students_share
 from psips.report import report
+from psips.session.preference import posterior
 from psips.simulation.environments import GaussianEnvironment
 
 ARMS = ["A", "B", "C"]
@@ -121,6 +122,32 @@ def test_estimates_of_the_noise_are_shown() -> None:
 def test_rules_that_need_a_covariance_are_refused(choices: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         Session(make(), **choices)
+
+
+def test_goals_need_proofs() -> None:
+    problem = Problem(objectives=["x"], arms=2)
+    with pytest.raises(InputError, match="for noise that is estimated: leave the goal"):
+        Session(problem, goal="1 optimal")
+
+
+def test_preferences_are_reckoned_with_the_noise_of_each_arm() -> None:
+    problem = Problem(objectives=["x"], arms=["A", "B"], covariance={"A": [1], "B": [100]})
+    session = Session(problem, stopping="never", rng=1)
+    for value in (-1.0, 1.0):
+        session.tell("A", value)
+        session.tell("B", value)
+    _, draws = posterior(problem, session.engine, [0, 1])
+    assert draws.std(axis=0)[:, 0] == pytest.approx([2**-0.5, 50**0.5], rel=0.05)
+
+
+def test_values_are_bounded_where_no_noise_is_given() -> None:
+    session = Session(Problem(objectives=["x"], arms=2), rng=1)
+    with pytest.raises(InputError, match=r"at most 1e\+50 in size, got 1e\+51"):
+        session.tell(session.problem.arms[0], 1e51)
+    for arm in session.problem.arms:
+        for value in (1e50, -1e50, 1e49):
+            session.tell(arm, value)
+    assert np.isfinite(session.status().arms["x se"]).all()
 
 
 def test_features_need_a_covariance() -> None:

@@ -12,6 +12,7 @@ from psips.kernels.codes import NOBODY, TRACK
 from psips.kernels.model import BALL
 from psips.problem import Problem
 from psips.problem.parameters import Ball
+from psips.problem.question import Goal
 from psips.rules.handicaps import handicaps, worst
 from psips.rules.sampling import SAMPLING, SamplingRule
 from psips.rules.stopping import CALIBRATION, STOPPING, StoppingRule
@@ -66,7 +67,12 @@ def check_fit(sampling: SamplingRule, stopping: StoppingRule, problem: Problem) 
 
 
 def check_noise(
-    sampling: str, stopping: str, calibration: str, literal: bool, problem: Problem
+    sampling: str,
+    stopping: str,
+    calibration: str,
+    literal: bool,
+    problem: Problem,
+    goal: Goal | None,
 ) -> None:
     """Refuse what needs one known covariance and complete results where there are not both."""
     estimated = problem.covariance is None
@@ -78,6 +84,12 @@ def check_noise(
         what = "results with holes"
     else:
         return
+    if goal is not None:
+        raise InputError(
+            f"the goal {goal.text!r} is reached by proofs of single answers, which there are "
+            f"none of for {what}: leave the goal out, or give a covariance of all arms and complete "
+            f"results"
+        )
     if not SAMPLING[sampling].any_noise:
         names = ", ".join(repr(name) for name, rule in SAMPLING.items() if rule.any_noise)
         raise InputError(
