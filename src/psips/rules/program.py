@@ -87,8 +87,8 @@ def check_noise(
     if goal is not None:
         raise InputError(
             f"the goal {goal.text!r} is reached by proofs of single answers, which there are "
-            f"none of for {what}: leave the goal out, or give a covariance of all arms and complete "
-            f"results"
+            f"none of for {what}: leave the goal out, or give one covariance and "
+            f"complete results"
         )
     if not SAMPLING[sampling].any_noise:
         names = ", ".join(repr(name) for name, rule in SAMPLING.items() if rule.any_noise)
