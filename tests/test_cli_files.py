@@ -83,14 +83,9 @@ def test_from_past_results_to_a_report(folder: Path) -> None:
     code, out, err = shell(create)
     assert (code, err) == (0, "")
     assert out.startswith("created the study 'trial': 4 arms, 2 objectives, delta 0.1, seed ")
-    code, out, err = shell(tell.removesuffix(" --skip-incomplete"))
-    assert (code, out) == (2, "")
-    assert "line 18: the value of 'IgG' is missing: fill it in, or leave such lines of a" in err
-    assert "line 45: the value of 'toxicity' is missing" in err
     code, out, err = shell(tell)
     assert (code, err) == (0, "")
-    assert out.startswith("recorded 78 results, 1 to 78; not stopped: 78 results in all, ")
-    assert "left out, a value is missing: line 18, line 45; once complete" in out
+    assert out.startswith("recorded 80 results, 1 to 80; not stopped: 80 results in all, ")
     code, out, err = shell("psips study ask trial -n 2")
     assert (code, err) == (0, "")
     tickets = [line.split("\t") for line in out.splitlines()]
@@ -101,7 +96,8 @@ def test_from_past_results_to_a_report(folder: Path) -> None:
     html = (folder / "report.html").read_text()
     assert "Do the results look like what was assumed?" in html
     assert "<p>Nothing speaks against it.</p>" in html
-    assert "78 results were told and 78 count" in html
+    assert "80 results were told and 80 count" in html
+    assert "The noise as estimated" in html
 
 
 def test_the_draft(folder: Path, run: Any) -> None:
@@ -110,14 +106,16 @@ def test_the_draft(folder: Path, run: Any) -> None:
     assert text.count("# guessed") == 2
     assert "# Column 'Datum' is text: left out." in text
     assert "# Column 'Nr' looks like a label: left out." in text
-    assert "78 complete results, 74 degrees of freedom" in text
+    assert "(78 complete results; the true ones are 0.86 to 1.19 times these" in text
     problem = read_problem_file(folder / "design.toml").problem
     assert (problem.name, problem.arms) == ("past", tuple(MEANS))
     assert dict(zip(problem.objectives, problem.directions, strict=True)) == {
         "IgG": "max",
         "toxicity": "min",
     }
-    assert np.sqrt(np.diag(problem.covariance)) == pytest.approx([1.0, 0.5], rel=0.3)
+    assert (problem.noise, problem.partial) == ("per-arm", True)
+    scatter = draft_design(read_table(folder / "past.csv")).covariance
+    assert np.sqrt(np.diag(scatter)) == pytest.approx([1.0, 0.5], rel=0.3)
     code, out, err = run("init past.csv --out chosen.toml --objective toxicity=max --name x")
     assert (code, err) == (0, "")
     assert "IgG was not chosen: left out" in out

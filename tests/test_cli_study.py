@@ -207,8 +207,9 @@ def test_every_problem_of_a_file_in_one_list(run: Any, folder: Path, filled: byt
         "psips: 5 problems, so nothing was recorded:",
         "  all.csv line 3: unknown arm 'E'; known: 'A', 'B', 'C', 'D'",
         "  all.csv line 3: the value of 'efficacy' must be a number, got 'high'",
-        "  all.csv line 3: the value of 'toxicity' is missing: fill it in, or leave such lines "
-        "of a file out with --skip-incomplete",
+        "  all.csv line 3: the value of 'toxicity' is missing: fill it in, leave such lines of "
+        "a file out with --skip-incomplete, or allow for results with holes by partial = true "
+        "in the design",
         "  all.csv line 4: unknown ticket 'trial-000077'; given out so far: trial-000001 to "
         "trial-000004",
         "  all.csv line 4: the value of 'toxicity' must be finite, got 'nan'",

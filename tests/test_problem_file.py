@@ -39,7 +39,7 @@ def documented(tmp_path: Path) -> Path:
     blocks = re.findall(
         r"`([\w-]+\.\w+)`:\n\n```\w+\n(.*?)```", DOCUMENT.read_text(), re.DOTALL
     )
-    assert len(blocks) == 10
+    assert len(blocks) == 11
     for name, text in blocks:
         (tmp_path / name).write_text(text)
     return tmp_path
@@ -49,6 +49,12 @@ def test_documented_prior(documented: Path) -> None:
     file = read_problem_file(documented / "belief.toml")
     assert file.rules == {"stopping": "bayes"}
     assert file.problem.prior == Prior([[5, 2], [4, 1], [4.3, 2.5]], [2, 2, 2])
+
+
+def test_documented_noise(documented: Path) -> None:
+    problem = read_problem_file(documented / "assay.toml").problem
+    assert (problem.noise, problem.partial) == ("per-arm", True)
+    assert problem.labels == ("cured", "pain", "days (mean of log)")
 
 
 def test_documented_example(documented: Path) -> None:
@@ -162,7 +168,11 @@ WRONG: list[tuple[str, dict[str, str], str]] = [
     ),
     ("arms = 2\n[[objectives]]\nvariance = 1", {}, "objective 1 has no name"),
     ("[[objectives]]\nname = 'x'\narms = 2", {}, "'arms' is written below .*top of the file"),
-    ("arms = 2\nobjectives = ['x']", {}, "objective 'x' has no variance"),
+    (
+        "arms = 2\nobjectives = ['x', {name = 'y', variance = 1}]",
+        {},
+        "objective 'x' has no variance",
+    ),
     ("arms = 2\nobjectives = [3]", {}, "objective 1 must be a name or a table, got 3"),
     ("arms = 2", {}, "there are no objectives"),
     ("arms = 2\nobjectives = ['x', 'x']\ncovariance = [1, 1]", {}, "duplicate objective 'x'"),

@@ -298,11 +298,11 @@ GOOD = {"arm": ["black", "green"], "cost": [1.0, 2.0], "taste": [3.0, 4.0]}
         (("green", [1, 2, 3]), "expected 2 values (for 'taste', 'cost'), got 3"),
         (("green", 1.0), "expected 2 values (for 'taste', 'cost'), got 1"),
         (("green", None), "expected 2 values"),
-        (("green", [1, np.nan]), "the value of 'cost' must be finite, got nan"),
+        (("green", [1, np.nan]), "the value of 'cost' is missing (it is nan)"),
         (("green", [np.inf, 1]), "the value of 'taste' must be finite, got inf"),
         (("green", ["much", 1]), "the value of 'taste' must be a number, got 'much'"),
         (("green", ["1", 1]), "the value of 'taste' must be a number, got '1'"),
-        (("green", [None, 1]), "the value of 'taste' must be a number, got None"),
+        (("green", [None, 1]), "the value of 'taste' is missing (it is None)"),
         (("green", [1j, 1]), "the value of 'taste' must be a number, got 1j"),
         (("green", [[1], [2]]), "the value of 'taste' must be a number, got [1]"),
         (("green",), "tell needs an arm and its values, or a DataFrame"),
@@ -324,7 +324,7 @@ GOOD = {"arm": ["black", "green"], "cost": [1.0, 2.0], "taste": [3.0, 4.0]}
         ),
         (
             (pd.DataFrame(GOOD | {"cost": [1, None]}, dtype=object),),
-            "must be a number, got None",
+            "the value of 'cost' is missing (it is None)",
         ),
         (
             (pd.concat([pd.DataFrame(GOOD), pd.DataFrame(GOOD)[["cost"]]], axis=1),),

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from psips.problem import Problem, instances
     from psips.problem.instances import Instance, instance
     from psips.problem.loading import load
+    from psips.problem.noise import NoiseGuess
     from psips.problem.parameters import Ball, Box, Prior
     from psips.rules import Rules
     from psips.session import Session
@@ -31,6 +32,7 @@ __all__ = [
     "InputError",
     "Instance",
     "NoProofError",
+    "NoiseGuess",
     "Prior",
     "Problem",
     "Rules",
@@ -57,6 +59,7 @@ _HOMES = {
     "InputError": "psips.errors",
     "Instance": "psips.problem.instances",
     "NoProofError": "psips.errors",
+    "NoiseGuess": "psips.problem.noise",
     "Prior": "psips.problem.parameters",
     "Problem": "psips.problem",
     "Rules": "psips.rules",

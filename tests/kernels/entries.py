@@ -21,7 +21,7 @@ from psips.kernels.firsthit import LATE, contained, early_hit, later_hit, propos
 from psips.kernels.front import LIVE, MEMBERS, Front, elect
 from psips.kernels.hedge import feed, weights
 from psips.kernels.learner import posterior_gains, shares
-from psips.kernels.model import BALL, EVERYTHING, Model
+from psips.kernels.model import BALL, EVERYTHING, SHARED, Model, NoiseModel
 from psips.kernels.posterior import Posterior, move, moved, posterior_of
 from psips.kernels.renewing import refresh
 from psips.kernels.rng import (
@@ -273,6 +273,7 @@ def plain_model(
         np.full(K, 1 / K),
         none,
         np.zeros(0, np.int64),
+        NoiseModel(SHARED, False, np.zeros((0, d, d)), np.zeros((d, d)), 0.0, np.zeros(d), 1),
         np.sqrt(np.diag(Sigma)),
         np.full(d, slack),
         np.zeros(d),

@@ -76,9 +76,7 @@ def _show(made: Instance, session: Session, run: Run, plain: Run) -> None:
     table.add_column("found")
     table.add_column("truth")
     for arm, row in arms_table(problem, session.engine).iterrows():
-        cells = [
-            f"{row[f'{o} estimate']:.2f} ± {row[f'{o} se']:.2f}" for o in problem.objectives
-        ]
+        cells = [f"{row[f'{o} estimate']:.2f} ± {row[f'{o} se']:.2f}" for o in problem.labels]
         found = "optimal" if arm in run.candidate_set else ""
         truth = "optimal" if arm in made.pareto_set else ""
         style = "bold green" if found and truth else "bold" if found or truth else None

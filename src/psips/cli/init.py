@@ -94,20 +94,18 @@ def _said(
     if missing:
         lines.append(f"  {missing} of {draft.results:,} results lack a value")
     lines.append(
-        f"noise estimated from {draft.complete:,} results, {draft.freedom:,} degrees of "
-        f"freedom: the true\nstandard deviations are {low:.2f} to {high:.2f} times those "
-        "written (95%)"
+        f"noise: to be estimated from what is told; {draft.complete:,} complete results say "
+        f"what it is\nto a factor of {low:.2f} to {high:.2f} (95%)"
     )
     options = f" --sheet {_word(sheet)}" if sheet else ""
     options += f" --arm-column {_word(arm_column)}" if arm_column else ""
-    skip = " --skip-incomplete" if missing else ""
     table, design = _word(str(results)), _word(str(out))
     study = _word(problem.name)
     lines += [
         "next:",
         f"  psips check {table} --problem {design}{options}",
         f"  psips study create {design}",
-        f"  psips study tell {study} --csv {table}{options}{skip}",
+        f"  psips study tell {study} --csv {table}{options}",
     ]
     return "\n".join(lines)
 

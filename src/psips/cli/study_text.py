@@ -83,11 +83,12 @@ def recorded(receipt: Receipt) -> str:
 
 def held(results: Iterable[Result]) -> str:
     """Say which results do not count yet, and what releases them, in lines that fit."""
+    from psips.input.quantities import in_words
     from psips.session.status_text import WIDTH, cut
 
     lines: list[str] = []
     for result in results:
-        values = ", ".join(f"{value:g}" for value in result.values)
+        values = ", ".join(in_words(value) for value in result.values)
         text = f"held, does not count: result {result.number} of {cut(result.arm)} ({values})"
         lines += wrap(one_line(text), WIDTH, subsequent_indent="  ")
     if lines:

@@ -27,10 +27,12 @@ from psips.diagnostics.residuals import Residuals, residuals_of
 from psips.errors import quote
 from psips.kernels.model import Floats, Ints
 from psips.problem import Problem
+from psips.problem.noise import KNOWN, PER_ARM
 
 LEVEL = 0.01  # of all tests together, for a table that is looked at once
 LOOKS = 0.001  # the same where people look again and again
 TESTS = 6
+ALONE = 5  # results from which on an arm's own standard deviation is used, if noise is per arm
 FEW = 50  # one result in so many may be a slip,
 MOST = 20  # and no more than so many
 
@@ -51,7 +53,7 @@ def diagnose(
     arms : (N,) array of int
         Positions in ``problem.arms``, in the order of time.
     values : (N, d) array
-        In the user's orientation.
+        In the user's orientation; results with holes (NaN) are left out.
     places : sequence of str
         What to call each result, as in "line 7".
     level : float
@@ -64,13 +66,22 @@ def diagnose(
     if len(arms) == 0:
         return Diagnosis(0, level, tuple(findings), ("everything: there are no results",), ())
     own = level / TESTS
-    slips, kept = _slips(problem, arms, values, places, own)
+    whole = np.flatnonzero(np.isfinite(values).all(axis=1))
+    holes = len(arms) - len(whole)
+    arms, values = arms[whole], problem.compared(values[whole])
+    named = [places[row] for row in whole.tolist()]
+    if len(arms) == 0:
+        nothing = "everything: no result has all its values"
+        return Diagnosis(holes, level, tuple(findings), (nothing,), ())
+    slips, kept = _slips(problem, arms, values, named, own)
     findings += slips
     arms, values = arms[kept], values[kept]
     measured = np.unique(arms)
-    found = residuals_of(arms, values / _units(problem))
+    found = residuals_of(arms, values / _units(problem, arms, values))
     untested = _untested(problem, found)
-    spread = _scatter(problem, found)
+    if holes:
+        untested.append(f"{holes} results that lack a value")
+    spread = _scatter(problem, found if problem.noise == KNOWN else residuals_of(arms, values))
     findings += _covariance(problem, found, spread, own)
     findings += _variances(problem, found, measured, own)
     findings += _skewness(problem, found, own)
@@ -81,16 +92,32 @@ def diagnose(
     fit = fit or _fit(problem, arms, values)
     findings += _lack_of_fit(fit)
     total = len(places)
-    return Diagnosis(total, level, tuple(findings), tuple(untested), spread, fit)
+    estimated = problem.noise != KNOWN
+    return Diagnosis(total, level, tuple(findings), tuple(untested), spread, fit, estimated)
 
 
-def _units(problem: Problem) -> Floats:
-    """Return the standard deviations given, in which everything is reckoned."""
-    return np.sqrt(np.diag(problem.covariance))
+def _units(problem: Problem, arms: Ints, values: Floats) -> Floats:
+    """Return standard deviations in which to reckon: as given, or those of the results.
+
+    Of shape (d,), or (N, d) where every arm has its own.
+    """
+    given = problem.covariance
+    if given is not None:
+        sd = np.sqrt(np.diagonal(given, axis1=-2, axis2=-1))
+        return np.asarray(sd if given.ndim == 2 else sd[arms])
+    found = residuals_of(arms, values)
+    pooled = np.sqrt(found.squares / max(found.freedom, 1))
+    pooled = np.where(pooled > 0, pooled, 1.0)
+    if problem.noise != PER_ARM:
+        return pooled
+    squares = np.zeros((int(found.arms.max()) + 1, problem.d))
+    np.add.at(squares, found.arms, found.values**2)
+    own = np.sqrt(squares[found.arms] / np.maximum(found.sizes - 1, 1)[:, None])
+    return np.where((found.sizes >= ALONE)[:, None] & (own > 0), own, pooled)
 
 
 def _scatter(problem: Problem, found: Residuals) -> tuple[Scatter, ...]:
-    """Compare the scatter of results of the same arm with the covariance given."""
+    """Compare the scatter of results of the same arm with the covariance given, if it is."""
     if found.freedom < 1:
         return ()
     from scipy.special import chdtri
@@ -131,7 +158,8 @@ def _slips(
     most = min(MOST, max(1, len(arms) // FEW))
     kept = np.arange(len(arms))
     seen: list[tuple[int, Found]] = []
-    scaled = values / _units(problem)
+    scaled = values / _units(problem, arms, values)
+    shown = problem.measured(values)
     while len(seen) <= most:
         far = furthest(residuals_of(arms[kept], scaled[kept]))
         if not far or far[0].p_value >= own:
@@ -148,7 +176,7 @@ def _slips(
         pair = np.sum(arms == arms[row]) == 2  # and either of the two may be wrong
         whose = "the only other one of the arm" if pair else "the others of the arm"
         words.append(
-            f"{places[row]}: {objective} = {values[row, one.place[1]]:g} of arm {quote(arm)} "
+            f"{places[row]}: {objective} = {shown[row, one.place[1]]:g} of arm {quote(arm)} "
             f"is {abs(one.size):.1f} standard deviations from {whose}"
         )
     advice = (
@@ -189,7 +217,10 @@ def _untested(problem: Problem, found: Residuals) -> list[str]:
 def _covariance(
     problem: Problem, found: Residuals, spread: Sequence[Scatter], own: float
 ) -> list[Finding]:
-    given = problem.covariance / np.outer(_units(problem), _units(problem))
+    if problem.covariance is None or problem.covariance.ndim == 3:
+        return []  # estimated, or different for every arm
+    sd = np.sqrt(np.diag(problem.covariance))
+    given = problem.covariance / np.outer(sd, sd)
     p = wrong_covariance(found, given)
     if p is None or p >= own:
         return []
@@ -219,7 +250,7 @@ def _covariance(
 
 def _variances(problem: Problem, found: Residuals, measured: Ints, own: float) -> list[Finding]:
     seen = sorted(one for one in unequal_variances(found) if one.p_value < own)
-    if not seen:
+    if not seen or problem.noise == PER_ARM:
         return []
     words = [
         f"variance of {problem.objectives[c]} of arm {quote(problem.arms[measured[a]])} "
@@ -229,9 +260,8 @@ def _variances(problem: Problem, found: Residuals, measured: Ints, own: float) -
     ]
     where = tuple(dict.fromkeys(problem.arms[measured[one.place[0]]] for one in seen))
     advice = (
-        "psips takes one covariance for all arms: transform the values (logarithms, if the "
-        "noise grows with the mean), or register the largest, which is safe and takes more "
-        "samples"
+        "register the noise as estimated for each arm (covariance = 'per-arm'), or transform "
+        "the values (transform = 'log', if the noise grows with the mean)"
     )
     return [Finding("unequal variances", some(words), where, seen[0].p_value, advice)]
 

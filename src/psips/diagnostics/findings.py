@@ -47,7 +47,7 @@ class Finding:
 
 
 class Scatter(NamedTuple):
-    """Standard deviation of results of the same arm as a multiple of the one given."""
+    """Standard deviation of results of the same arm, as a multiple of the one given if any."""
 
     objective: str
     ratio: float
@@ -76,6 +76,8 @@ class Diagnosis:
         By objective; empty if no arm has two results.
     fit : Fit or None
         With features: how the linear model fits.
+    estimated : bool
+        Whether the noise is to be estimated, so that there is nothing to compare it with.
     """
 
     results: int
@@ -84,6 +86,7 @@ class Diagnosis:
     untested: tuple[str, ...]
     scatter: tuple[Scatter, ...]
     fit: Fit | None = None
+    estimated: bool = False
 
     @property
     def deviations(self) -> tuple[Finding, ...]:
@@ -100,9 +103,9 @@ class Diagnosis:
     def scatter_text(self) -> str:
         """How the results scatter, compared with the covariance given."""
         parts = ", ".join(map(str, self.scatter))
+        given = "" if self.estimated else ", as a multiple of the one given"
         return (
-            "Standard deviation of results of the same arm, as a multiple of the one given "
-            f"(95% interval): {parts}."
+            f"Standard deviation of results of the same arm{given} (95% interval): {parts}."
             if parts
             else "No arm has two results, so nothing is known of the noise."
         )

@@ -123,10 +123,13 @@ def read_directions(objectives: Sequence[str], given: object) -> tuple[str, ...]
     """One of "max" and "min" per objective; names alone are maximised."""
     if not isinstance(given, Mapping):
         return ("max",) * len(objectives)
-    for name, direction in given.items():
+    found = []
+    for name, said in given.items():
+        direction = said.get("direction", DIRECTIONS[0]) if isinstance(said, Mapping) else said
         if not isinstance(direction, str) or direction not in DIRECTIONS:
             raise unknown(f"direction of objective {quote(str(name))}", direction, DIRECTIONS)
-    return tuple(given.values())
+        found.append(direction)
+    return tuple(found)
 
 
 def read_covariance(objectives: Sequence[str], given: object) -> Floats:

@@ -53,6 +53,17 @@ def parse_number(what: str, text: str) -> float:
     raise InputError(f"{what} must be a number, got {shown}{hint}")
 
 
+def in_words(value: float | None) -> str:
+    """Return a value of a result for people to read, also of one that is missing.
+
+    Examples
+    --------
+    >>> in_words(0.25), in_words(None)
+    ('0.25', 'missing')
+    """
+    return "missing" if value is None else f"{value:g}"
+
+
 def as_float(given: Any) -> float | None:
     """Return a number as a float; None if it is none: a truth value, a text, a list.
 

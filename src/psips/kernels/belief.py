@@ -16,6 +16,7 @@ from psips.kernels.grids import floats, floats2
 from psips.kernels.jit import bare, kernel, part
 from psips.kernels.model import BALL, BOX, Floats, Ints, Model
 from psips.kernels.records import Record, record
+from psips.kernels.scatter import ENOUGH, Scatter, empty_scatter, take_in
 
 REFACTOR_EVERY = 512  # rank-one updates of F between two fresh factorisations
 EARLY = 4  # least squares: with fewer results than this many a feature, F is always fresh
@@ -38,6 +39,7 @@ class Belief(Record):
     F: Floats  # (h, h) factor of V^-1, (0, 0) if unstructured
     tally: Ints  # (3,) results told; rank-one updates since F was factored; arms span
     sums: Floats  # (K, d) of the results told of each arm, (0, 0) if unstructured
+    scatter: Scatter  # how results scatter, where the noise is not known or values are missing
 
 
 def empty_belief(model: Model) -> Belief:
@@ -61,6 +63,7 @@ def empty_belief(model: Model) -> Belief:
         F,
         tally,
         np.zeros((0 if model.unstructured else model.K, 0 if model.unstructured else model.d)),
+        empty_scatter(model),
     )
 
 
@@ -148,7 +151,7 @@ def refit(model: Model, belief: Belief) -> None:
 
 @kernel
 def learn(model: Model, belief: Belief, arm: int, x: Floats) -> None:
-    """Take in one result ``x`` (d,) of ``arm``."""
+    """Take in one result ``x`` (d,) of ``arm``; NaN where a value is missing."""
     pulls, N, B, theta, V, F, tally = (
         belief.pulls,
         belief.N,
@@ -162,9 +165,12 @@ def learn(model: Model, belief: Belief, arm: int, x: Floats) -> None:
     N[arm] += 1.0
     tally[RESULTS] += 1
     if model.unstructured:
-        for c in range(model.d):
-            B[arm, c] += x[c]
-            theta[arm, c] = B[arm, c] / N[arm]
+        if not model.noise.partial:
+            for c in range(model.d):
+                B[arm, c] += x[c]
+                theta[arm, c] = B[arm, c] / N[arm]
+        if belief.scatter.C.shape[0] > 0:
+            take_in(model.noise, belief.scatter, N, arm, x, theta)
         return
     h, d = model.h, model.d
     A = model.A
@@ -214,12 +220,15 @@ def learn(model: Model, belief: Belief, arm: int, x: Floats) -> None:
 def ready(model: Model, belief: Belief) -> bool:
     """Whether results suffice to judge.
 
-    Unstructured: once every arm is pulled. Linear: once the arms pulled span all arms; at
-    once with a regularisation that was asked for.
+    Unstructured: once every arm is pulled, and its noise is known well enough. Linear: once
+    the arms pulled span all arms; at once with a regularisation that was asked for.
     """
     if model.unstructured:
+        freedom = belief.scatter.freedom
         for a in range(model.K):
             if belief.pulls[a] == 0.0:
+                return False
+            if freedom.shape[0] > 0 and freedom[a] < ENOUGH:
                 return False
     return belief.tally[SPANNED] == 1
 

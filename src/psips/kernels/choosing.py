@@ -19,6 +19,7 @@ from psips.kernels.learner import posterior_gains, projected_gains, shares
 from psips.kernels.model import Floats
 from psips.kernels.outcome import LOG_LEARNED
 from psips.kernels.rng import LEARN, PULL, seed, uniform
+from psips.kernels.scatter import ENOUGH
 from psips.kernels.state import ASKED, MIXABILITY, REBUILD, TRACK, Run
 
 
@@ -26,15 +27,23 @@ from psips.kernels.state import ASKED, MIXABILITY, REBUILD, TRACK, Run
 def unseen(run: Run) -> int:
     """Return an arm to pull before anything is judged, not asked for yet; -1 if there is none.
 
-    Unstructured: the first arm without a result. Linear: of the arms that span the others,
-    until those with results do.
+    Unstructured: the first of the arms with the fewest results, while they have too few, or
+    such that all of them are the same. Linear: of the arms that span the others, until those
+    with results do.
     """
     model, pulls, pending = run.scene.model, run.scene.belief.pulls, run.learner.pending
     first = -1
     if model.unstructured:
-        for a in range(model.K - 1, -1, -1):
-            if pulls[a] + pending[a] == 0.0:
-                first = a
+        fewest = float(model.noise.least)
+        for a in range(model.K):
+            if pulls[a] + pending[a] < fewest:
+                first, fewest = a, pulls[a] + pending[a]
+        freedom = run.scene.belief.scatter.freedom
+        if first < 0 and freedom.shape[0] > 0:
+            fewest = np.inf
+            for a in range(model.K):
+                if freedom[a] < ENOUGH and pending[a] == 0.0 and pulls[a] < fewest:
+                    first, fewest = a, pulls[a]
     elif run.scene.belief.tally[SPANNED] == 0:
         for k in range(model.first.shape[0] - 1, -1, -1):
             if pulls[model.first[k]] + pending[model.first[k]] == 0.0:

@@ -13,7 +13,8 @@ there is one group for each objective, and "i below j" is covered by itself.
 The structure is kept between rounds and its numbers are refreshed: a record stays valid,
 if a little loose, whatever theta becomes. Pieces with less than e^-28 of the largest one's
 mass are left out when the cover is built, and it is built anew before that margin can have
-shrunk to e^-20: precision only grows, so no distance shrinks by more than theta moves.
+shrunk to e^-20: precision only grows, so no distance shrinks by more than theta moves. (Of
+noise that is estimated it may fall; `psips.kernels.posterior.growth` bounds by how much.)
 
 The life of a cover. EAGER: there is none, because hits come within a few literal draws; when
 they do not, it is built. BUILT: it is complete, and refreshed before each round, or built anew

@@ -21,6 +21,23 @@ BALL = 1
 BOX = 2
 
 
+# What is known of the noise: one covariance for all arms, one for each, neither of the two.
+SHARED, EACH, POOLED, OWN = range(4)
+
+
+@record
+class NoiseModel(Record):
+    """What is known of the noise beforehand, see `psips.kernels.scatter`."""
+
+    mode: int
+    partial: bool  # results may have holes
+    given: Floats  # (K, d, d) covariance of one result of each arm, where it is needed
+    guess: Floats  # (d, d) what it is believed to be
+    worth: float  # results that the belief is worth, 0 for none
+    binary: Floats  # (d,) 1 where values are 0 or 1
+    least: int  # results of each arm before anything is judged
+
+
 @record
 class Model(Record):
     """A problem as arrays.
@@ -50,6 +67,7 @@ class Model(Record):
     thrift: Floats  # (K,) w_exp for rules that mind costs: these shares of what is spent
     frame: Floats  # (K, r) arms in coordinates with orthogonal columns, of mean square 1
     first: Ints  # (r,) arms that span the others, to be pulled first; (0,) if not asked for
+    noise: NoiseModel
     unit: Floats  # (d,) standard deviation of one measurement, to compare objectives in
     slack: Floats  # (d,) offset of every half-space, see `psips.kernels.halfspace`
     level: Floats  # (d,) zeros: no offset

@@ -1,17 +1,21 @@
 """Results of pulls: the n-th result of an arm depends on the key, the arm and n alone.
 
-Rules that are compared with the same key therefore meet the same noise.
+Rules that are compared with the same key therefore meet the same noise. STUDENT is t with 3
+degrees of freedom and LOGNORMAL is skewed; both have the covariance given, and no rule here is
+made for them.
 """
 
 from __future__ import annotations
 
+import math
+
 from psips.kernels.grids import floats
-from psips.kernels.jit import kernel
+from psips.kernels.jit import bare, kernel
 from psips.kernels.model import Floats, Ints, Stream
 from psips.kernels.records import Record, record
 from psips.kernels.rng import NOISE, normal, seed, uniform
 
-GAUSSIAN, BERNOULLI, RESAMPLE = range(3)
+GAUSSIAN, BERNOULLI, RESAMPLE, STUDENT, LOGNORMAL = range(5)
 
 
 @record
@@ -20,11 +24,17 @@ class Source(Record):
 
     kind: int
     means: Floats  # (K, d), max orientation
-    L: Floats  # (d, d) Cholesky factor of the noise, GAUSSIAN
+    L: Floats  # (K, d, d) Cholesky factor of the noise of each arm; (0, d, d) if it has none
     low: Floats  # (d,) value of a failure, BERNOULLI
     high: Floats  # (d,) value of a success, BERNOULLI
     rows: Floats  # (R, d) recorded results, sorted by arm, RESAMPLE
     starts: Ints  # (K + 1,) where each arm's rows begin
+
+
+@bare
+def skewed(g: float) -> float:
+    """Turn a standard normal into a log-normal of mean 0 and variance 1, of shape 1."""
+    return (math.exp(g - 0.5) - 1.0) / math.sqrt(math.e - 1.0)
 
 
 @kernel
@@ -38,7 +48,20 @@ def pull(source: Source, key: Stream, arm: int, nth: int, stream: Stream, x: Flo
             g[c] = normal(stream)
             x[c] = source.means[arm, c]
             for e in range(c + 1):
-                x[c] += source.L[c, e] * g[e]
+                x[c] += source.L[arm, c, e] * g[e]
+    elif source.kind == STUDENT or source.kind == LOGNORMAL:
+        g = floats(d)
+        for c in range(d):
+            g[c] = normal(stream)
+        if source.kind == STUDENT:
+            square = 0.0
+            for _ in range(3):
+                square += normal(stream) ** 2
+        for c in range(d):
+            g[c] = g[c] / math.sqrt(square) if source.kind == STUDENT else skewed(g[c])
+            x[c] = source.means[arm, c]
+            for e in range(c + 1):
+                x[c] += source.L[arm, c, e] * g[e]
     elif source.kind == BERNOULLI:
         for c in range(d):
             success = (source.means[arm, c] - source.low[c]) / (source.high[c] - source.low[c])

@@ -15,7 +15,8 @@ import numpy as np
 from psips.kernels.belief import Belief
 from psips.kernels.grids import floats2
 from psips.kernels.jit import bare, part
-from psips.kernels.model import Floats, Ints, Model, Stream
+from psips.kernels.model import OWN as OWN_NOISE
+from psips.kernels.model import POOLED, Floats, Ints, Model, Stream
 from psips.kernels.records import Record, record
 from psips.kernels.rng import normal
 
@@ -45,14 +46,20 @@ class Posterior(Record):
     unit: Floats  # (d,) its standard deviations: what leads are compared in
     slack: Floats  # (d,) offset of the half-spaces
     tolerant: bool  # it is not 0
+    own: Floats  # (K, d, d) covariance of each arm's mean, if it is not Sigma / N_a
+    pooled: bool  # a result of one arm changes that of all
+    room: Floats  # (2, d, d) if the covariance can grow, (0, 0, 0) otherwise
 
 
 OWN = ("mu", "C", "R", "known", "W")  # fields that are refreshed; the others are shared
 
 
-def posterior_of(model: Model, N: Floats, theta: Floats, F: Floats) -> Posterior:
+def posterior_of(
+    model: Model, N: Floats, theta: Floats, F: Floats, own: Floats | None = None
+) -> Posterior:
     """Return a posterior that reads pulls, mean and factor from here; not refreshed."""
     n, d = model.n, model.d
+    estimated = model.noise.mode in (POOLED, OWN_NOISE)
     arms = n if model.unstructured else 0
     return Posterior(
         model.unstructured,
@@ -70,15 +77,18 @@ def posterior_of(model: Model, N: Floats, theta: Floats, F: Floats) -> Posterior
         model.Sigma,
         model.L,
         model.P,
-        model.unit,
+        model.unit.copy() if estimated else model.unit,
         model.slack,
         bool(model.slack.any()),
+        np.zeros((0, 0, 0)) if own is None else own,
+        model.noise.mode == POOLED,
+        np.zeros((2, d, d) if estimated else (0, 0, 0)),
     )
 
 
 def empty_posterior(model: Model, belief: Belief) -> Posterior:
     """Return the posterior that a belief gives, not refreshed."""
-    return posterior_of(model, belief.N, belief.theta, belief.F)
+    return posterior_of(model, belief.N, belief.theta, belief.F, belief.scatter.C)
 
 
 # ------------------------------------------------------------------ keeping it up to date
@@ -86,7 +96,18 @@ def empty_posterior(model: Model, belief: Belief) -> Posterior:
 
 @bare
 def fill(p: Posterior, a: int) -> None:
-    """Write the covariance of arm ``a``'s mean and its factor: Sigma / N_a."""
+    """Write the covariance of arm ``a``'s mean and its factor: Sigma / N_a, or its own."""
+    if p.own.shape[0] > 0:
+        for c in range(p.mu.shape[1]):
+            for e in range(p.mu.shape[1]):
+                p.C[a, c, e] = p.own[a, c, e]
+                p.R[a, c, e] = 0.0
+            for e in range(c + 1):
+                total = p.C[a, c, e]
+                for k in range(e):
+                    total -= p.R[a, c, k] * p.R[a, e, k]
+                p.R[a, c, e] = math.sqrt(total) if c == e else total / p.R[a, e, e]
+        return
     n = p.N[a]
     root = math.sqrt(n)
     for c in range(p.mu.shape[1]):
@@ -119,11 +140,17 @@ def refresh_means(p: Posterior) -> int:
     for a in range(p.mu.shape[0]):
         for c in range(p.mu.shape[1]):
             p.mu[a, c] = p.theta[a, c]
-        if p.known[a] != p.N[a]:
+        if p.known[a] != p.N[a] or p.pooled:
             p.known[a] = p.N[a]
             fill(p, a)
             arm = a
             changed += 1
+    if p.room.shape[0] > 0:
+        for c in range(p.mu.shape[1]):
+            total = 0.0
+            for a in range(p.mu.shape[0]):
+                total += p.C[a, c, c] * p.N[a]
+            p.unit[c] = math.sqrt(total / p.mu.shape[0])
     return arm if changed == 1 else -1
 
 
@@ -327,6 +354,47 @@ def displacement(p: Posterior, then: Floats, R: Floats, V: Floats, row: Floats) 
                 for e in range(d):
                     square += along * p.P[c, e] * (p.theta[j, e] - then[j, e])
     return math.sqrt(max(square, 0.0))
+
+
+@bare
+def growth(p: Posterior, R: Floats) -> float:
+    """Return what no variance has grown beyond since the factors of the arms were ``R``.
+
+    The largest eigenvalue of M = R^-1 C R^-T is at most 1 + ||M - I||, of any arm. 1 if
+    covariances cannot grow.
+    """
+    most = 1.0
+    if p.room.shape[0] == 0:
+        return most
+    X, M, d = p.room[0], p.room[1], p.mu.shape[1]
+    for a in range(p.mu.shape[0]):
+        same = True
+        for c in range(d):
+            for e in range(c + 1):
+                if p.R[a, c, e] != R[a, c, e]:
+                    same = False
+        if same:
+            continue
+        for j in range(d):
+            for c in range(d):
+                rest = p.R[a, c, j]
+                for e in range(c):
+                    rest -= R[a, c, e] * X[e, j]
+                X[c, j] = rest / R[a, c, c]
+        square = 0.0
+        for c in range(d):
+            for e in range(d):
+                M[c, e] = -1.0 if c == e else 0.0
+                for j in range(d):
+                    M[c, e] += X[c, j] * X[e, j]
+                square += M[c, e] ** 2
+        above = 0.0
+        for c in range(d):
+            above = max(above, M[c, c])
+        if d > 1:
+            above = math.sqrt(square)
+        most = max(most, 1.0 + above)
+    return most
 
 
 @bare

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 from psips.kernels.belief import RESULTS
 from psips.kernels.cover import LEFT_OUT, MARGIN, NEAREST, RECORDS, SPARE, is_stale, measure
 from psips.kernels.draws import find_change
 from psips.kernels.front import LIVE, MEMBERS, elect
 from psips.kernels.jit import bare, part
-from psips.kernels.posterior import displacement, refresh_listed, refresh_means
+from psips.kernels.posterior import displacement, growth, refresh_listed, refresh_means
 from psips.kernels.scene import Scene
 
 
@@ -35,7 +37,7 @@ def refresh(scene: Scene) -> bool:
     if find_change(scene, p.mu, scene.model.level, front.size[LIVE], 0.0):
         return False
     moved = displacement(p, cover.theta, cover.R, cover.V, scene.draw.row)
-    left_out = cover.reach[LEFT_OUT] - moved
+    left_out = (cover.reach[LEFT_OUT] - moved) / math.sqrt(growth(p, cover.R))
     nearest = measure(p, cover, 0, cover.life[RECORDS], only)
     if nearest < 0.0:
         return False

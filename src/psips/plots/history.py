@@ -13,6 +13,7 @@ from psips.errors import InputError, quote
 from psips.input.seeds import Key
 from psips.kernels.belief import spans
 from psips.kernels.model import Floats, Ints
+from psips.kernels.scatter import empty_scatter
 from psips.problem import Problem
 from psips.rules import STOPPING, Rules
 from psips.rules.evidence import Curve
@@ -86,7 +87,7 @@ def history_of(source: Session | Study) -> History:
         problem, session = state.problem, state.session
         counted = [result for result in state.ledger.results if result.counts]
         arms = np.array([problem.arm_index(result.arm) for result in counted], np.int64)
-        values = np.array([result.values for result in counted]).reshape(-1, problem.d)
+        values = np.array([r.values for r in counted], dtype=np.float64).reshape(-1, problem.d)
     elif isinstance(source, Session):
         problem, session = source.problem, source
         arms, values = source.told
@@ -139,8 +140,9 @@ def _replay(history: History, looks: Ints) -> Iterator[Engine]:
     # How arms were chosen does not matter here, nor how draws are made: their law is the same.
     rules = replace(known, sampling="uniform", stopping=stopping, draws="first-hit", eta=1.0)
     program = rules.program(problem)
-    x = problem.inward(history.values)
-    if STOPPING[known.stopping].curve.retold:  # what counts is what came after the prediction
+    x = problem.inward(problem.compared(history.values))
+    by_one = len(empty_scatter(model).C) > 0  # the noise is worked out from single results
+    if STOPPING[known.stopping].curve.retold or by_one:  # or: what came after the prediction
         yield from _retold(Engine(model, program, history.key), history.arms, x, looks)
         return
     N, sums = np.zeros(model.K), np.zeros((model.K, model.d))

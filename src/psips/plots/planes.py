@@ -65,7 +65,7 @@ def used_marks(known: Status) -> list[Mark]:
 
 
 def _estimates(problem: Problem, known: Status, c: int) -> tuple[Floats, Floats]:
-    objective = problem.objectives[c]
+    objective = problem.labels[c]
     means = known.answers[f"{objective} estimate"].to_numpy()
     return means, known.answers[f"{objective} se"].to_numpy()
 
@@ -74,10 +74,8 @@ def draw_plane(ax: Axes, problem: Problem, known: Status, x: int, y: int) -> Non
     """Draw the answers in two objectives, given by their places."""
     from matplotlib.patches import Ellipse, Polygon
 
-    (xs, x_se), (ys, _) = (_estimates(problem, known, c) for c in (x, y))
-    Sigma = problem.covariance[np.ix_([x, y], [x, y])]
-    values, vectors = np.linalg.eigh(Sigma)
-    angle = float(np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1])))
+    (xs, _), (ys, _) = (_estimates(problem, known, c) for c in (x, y))
+    assert known.covariances is not None
     marks = marks_of(known)
     if spans_decades(xs):
         ax.set_xscale("log")
@@ -86,10 +84,12 @@ def draw_plane(ax: Axes, problem: Problem, known: Status, x: int, y: int) -> Non
     bent = ax.get_xscale() == "log" or ax.get_yscale() == "log"
     for i in np.flatnonzero(np.isfinite(xs)):
         mark = MARKS[marks[i]]
-        scale = (
-            2 * RADIUS_95 * x_se[i] / np.sqrt(Sigma[0, 0])
-        )  # the se are sqrt(width Sigma_cc)
-        height, width = scale * np.sqrt(values)
+        C = known.covariances[i][np.ix_([x, y], [x, y])]
+        if not np.isfinite(C).all():
+            continue
+        values, vectors = np.linalg.eigh(C)
+        angle = float(np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1])))
+        height, width = 2 * RADIUS_95 * np.sqrt(np.maximum(values, 0.0))
         style: dict[str, Any] = {"color": mark.colour, "alpha": 0.18, "zorder": 1}
         ellipse = Ellipse((xs[i], ys[i]), width, height, angle=angle, **style)
         if bent:
@@ -219,7 +219,7 @@ def handle_of(mark: Mark) -> Any:
 
 def _title(problem: Problem, c: int) -> str:
     better = "more" if problem.directions[c] == "max" else "less"
-    return f"{plain(problem.objectives[c])} ({better} is better)"
+    return f"{plain(problem.labels[c])} ({better} is better)"
 
 
 def clean(ax: Axes) -> Axes:

@@ -21,7 +21,7 @@ from psips.problem.hard_instances import BUILDERS as HARD
 from psips.problem.hard_instances import Truth
 from psips.problem.problem import Problem
 
-NOISES = ("gaussian", "bernoulli")
+NOISES = ("gaussian", "bernoulli", "student", "lognormal")
 TRIES = 2_000_000  # random instances drawn before giving up on a bound on H
 
 

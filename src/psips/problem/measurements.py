@@ -15,6 +15,7 @@ from psips.problem.instances import Results
 from psips.problem.problem import Problem
 
 ARM = "arm"  # the column of a table that names the arm
+LARGEST = 1e50  # where the noise is not known: squares of sums stay finite
 FARTHEST = 1e14  # standard deviations of the noise from 0: a float has no digits beyond
 SUMMARIES = ("n", "se", "sd", "sem", "std")  # columns that a table of means has
 
@@ -25,7 +26,7 @@ def is_frame(given: Any) -> bool:
 
 
 def read_values(problem: Problem, given: Any) -> Floats:
-    """Read the values (d,) of one result, in the user's orientation.
+    """Read the values (d,) of one result, in the user's orientation; NaN for a hole.
 
     Parameters
     ----------
@@ -48,9 +49,12 @@ def read_values(problem: Problem, given: Any) -> Floats:
         named = {str(key): value for key, value in given.items()}
         check_keys("objective", named, objectives)
         missing = [objective for objective in objectives if objective not in named]
-        if missing:
-            raise InputError(f"the result has no value for objective {listing(missing)}")
-        cells = [named[objective] for objective in objectives]
+        if missing and not problem.partial:
+            raise InputError(
+                f"the result has no value for objective {listing(missing)}: give it, or allow "
+                f"for results with holes by partial=True in the problem"
+            )
+        cells = [named.get(objective) for objective in objectives]
     elif isinstance(given, Sequence | np.ndarray) and not isinstance(given, str | bytes):
         cells = list(np.atleast_1d(given)) if isinstance(given, np.ndarray) else list(given)
     else:
@@ -59,7 +63,35 @@ def read_values(problem: Problem, given: Any) -> Floats:
         raise InputError(
             f"expected {problem.d} values (for {listing(objectives)}), got {len(cells)}"
         )
-    return np.array([_number(problem, c, cell) for c, cell in enumerate(cells)])
+    values = np.array([read_cell(problem, c, cell) for c, cell in enumerate(cells)])
+    check_some(values)
+    return values
+
+
+def read_cell(problem: Problem, c: int, cell: Any) -> float:
+    """Read the value of one objective; NaN if it is missing and may be."""
+    objective = problem.objectives[c]
+    if is_missing(cell):
+        if problem.partial:
+            return math.nan
+        raise InputError(
+            f"the value of {quote(objective)} is missing (it is {quote(cell)}): give it, or "
+            f"allow for results with holes by partial=True in the problem"
+        )
+    return problem.scales[c].check(objective, _number(problem, c, cell))
+
+
+def is_missing(cell: Any) -> bool:
+    """Whether a cell stands for a value that is not there: None, NaN, or an empty text."""
+    if cell is None or (isinstance(cell, str) and cell == ""):
+        return True
+    return type(cell).__name__ == "NAType" or bool(isinstance(cell, float) and math.isnan(cell))
+
+
+def check_some(values: Floats) -> None:
+    """Raise if a result (d,) has no value at all."""
+    if np.isnan(values).all():
+        raise InputError("the result has no value in any objective: give at least one")
 
 
 def read_changes(problem: Problem, given: Any) -> dict[str, float]:
@@ -78,11 +110,8 @@ def read_changes(problem: Problem, given: Any) -> dict[str, float]:
         check_keys("objective", named, problem.objectives)
         if not named:
             raise InputError("the correction has no values: give those that change")
-        return {
-            o: _number(problem, c, named[o])
-            for c, o in enumerate(problem.objectives)
-            if o in named
-        }
+        pairs = enumerate(problem.objectives)
+        return {o: read_cell(problem, c, named[o]) for c, o in pairs if o in named}
     values = read_values(problem, given).tolist()
     return dict(zip(problem.objectives, values, strict=True))
 
@@ -148,17 +177,18 @@ def read_results(problem: Problem, given: Any) -> Results:
     values = np.empty((len(names), problem.d))
     for c, objective in enumerate(problem.objectives):
         column = given.iloc[:, columns.index(objective)]
-        if column.dtype.kind in "biuf":
+        cells = list(enumerate(column))
+        if column.dtype.kind in "biuf" and problem.scales[c].plain:
             values[:, c] = column.to_numpy()
             bad = np.flatnonzero(~(np.abs(values[:, c]) <= _farthest(problem, c)))
-            cells = [(int(row), column.iloc[row]) for row in bad[:1]]
-        else:
-            cells = list(enumerate(column))
+            cells = [cells[row] for row in bad]
         for row, cell in cells:
             try:
-                values[row, c] = _number(problem, c, cell)
+                values[row, c] = read_cell(problem, c, cell)
             except InputError as error:
                 raise InputError(f"row {row + 1} of the results: {error}") from None
+    for row in np.flatnonzero(np.isnan(values).all(axis=1)).tolist():
+        raise InputError(f"row {row + 1} of the results has no value in any objective")
     return Results(arms, values)
 
 
@@ -177,17 +207,29 @@ def check_size(problem: Problem, c: int, value: float) -> float:
     Traceback (most recent call last):
     psips.errors.InputError: the value of 'yield' must be at most 1e+14 standard deviations ...
     """
-    if not abs(value) <= _farthest(problem, c):
+    if abs(value) <= _farthest(problem, c):
+        return value
+    if _sd(problem, c) is None:
         raise InputError(
-            f"the value of {quote(problem.objectives[c])} must be at most {FARTHEST:g} "
-            f"standard deviations of the noise from 0, got {value!r}: choose another unit or "
-            "origin"
+            f"the value of {quote(problem.objectives[c])} must be at most {LARGEST:g} in size, "
+            f"got {value!r}: choose another unit"
         )
-    return value
+    raise InputError(
+        f"the value of {quote(problem.objectives[c])} must be at most {FARTHEST:g} standard "
+        f"deviations of the noise from 0, got {value!r}: choose another unit or origin"
+    )
+
+
+def _sd(problem: Problem, c: int) -> float | None:
+    """Return the smallest standard deviation of an objective; None if it is not known."""
+    if problem.covariance is None or problem.scales[c].log:
+        return None
+    return math.sqrt(problem.covariance[..., c, c].min())
 
 
 def _farthest(problem: Problem, c: int) -> float:
-    return FARTHEST * math.sqrt(problem.covariance[c, c])
+    sd = _sd(problem, c)
+    return LARGEST if sd is None else FARTHEST * sd
 
 
 def _number(problem: Problem, c: int, cell: Any) -> float:

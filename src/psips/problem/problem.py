@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from psips.errors import InputError, check_keys, quote, unknown
+from psips.errors import InputError, quote, unknown
 from psips.input.checks import (
-    Table,
     frozen,
     read_arms,
     read_covariance,
@@ -34,7 +33,12 @@ from psips.problem.coordinates import (
 from psips.problem.costs import per_cost, read_costs
 from psips.problem.design import g_optimal
 from psips.problem.features import read_design
+from psips.problem.noise import KNOWN, PER_ARM, NoiseGuess, noise_model, read_guess, read_noise
 from psips.problem.parameters import Ball, Box, Limits, Prior, check_inside, limits, read_prior
+from psips.problem.recorded import read_record
+from psips.problem.scales import Scale, read_scale
+
+MOST_WITH_HOLES = 8  # objectives, if results may have holes: patterns of them are counted
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -47,9 +51,14 @@ class Problem:
     Parameters
     ----------
     objectives : names, pairs (name, direction), or mapping from name to direction
-        A direction is ``"max"`` or ``"min"``; names alone are maximised.
+        A direction is ``"max"`` or ``"min"``; names alone are maximised. In its place may be a
+        mapping that also says what the values are: ``{"direction": "max", "kind": "binary"}``
+        (0 or 1), ``"range": [0, 5]``, ``"transform": "log"`` (what is compared are means of
+        the logarithm).
     covariance : matrix, one variance per objective, or mapping from objective to variance
-        Of the noise of one measurement.
+        Of the noise of one measurement. A mapping from arm to any of these, or an array
+        (K, d, d), if it differs from arm to arm. ``"per-arm"``, the default: to be estimated,
+        for each arm; ``"estimate"``: to be estimated, and the same for all arms.
     arms : names, or how many
         Taken from ``features`` if left out. With a DataFrame of features: the rows to use.
     features : (K, h) array or DataFrame with the arms' names as index, optional
@@ -72,6 +81,10 @@ class Problem:
         least squares, nothing depends on units, and the arms that are pulled first span the
         features. With a Ball it is then the variance of the noise over the squared radius
         (the mean over the objectives).
+    noise_guess : NoiseGuess, optional
+        What is believed of a covariance that is to be estimated.
+    partial : bool
+        Whether a result may lack some of its values.
     costs : mapping from arm to cost, or sequence in the order of the arms, optional
         What one pull costs, in any unit; 1 where nothing is said. The sampling rule
         ``directed``, the default, then spends where it tells most per cost; the others do not
@@ -109,7 +122,11 @@ class Problem:
     objectives: tuple[str, ...]
     directions: tuple[str, ...]
     signs: Floats  # (d,) +1 to maximise, -1 to minimise
-    covariance: Floats  # (d, d)
+    scales: tuple[Scale, ...]  # what the values of each objective are
+    noise: str  # "known", "estimate" or "per-arm"
+    covariance: Floats | None  # (d, d), or (K, d, d) for each arm; None if not known
+    noise_guess: NoiseGuess | None
+    partial: bool
     features: Floats | None  # (K, h); None if unstructured
     answer_features: Floats | None  # (n, h); None if unstructured
     feature_names: tuple[str, ...]  # h of them; empty if unstructured
@@ -125,8 +142,8 @@ class Problem:
     def __init__(
         self,
         *,
-        objectives: Sequence[object] | Mapping[Any, str],
-        covariance: object,
+        objectives: Sequence[object] | Mapping[Any, Any],
+        covariance: object = PER_ARM,
         arms: Iterable[object] | int | None = None,
         features: object = None,
         answers: object = None,
@@ -134,6 +151,8 @@ class Problem:
         parameter_set: Ball | Box | None = None,
         prior: Prior | None = None,
         regularization: float | None = None,
+        noise_guess: NoiseGuess | None = None,
+        partial: bool = False,
         costs: object = None,
         control: object = None,
         name: str = "",
@@ -145,8 +164,8 @@ class Problem:
         if not self.objectives:
             raise InputError("there are no objectives: name at least one")
         put("directions", read_directions(self.objectives, objectives))
+        put("scales", _read_scales(self.objectives, objectives))
         put("signs", frozen(np.where(np.array(self.directions) == "max", 1.0, -1.0)))
-        put("covariance", frozen(read_covariance(self.objectives, covariance)))
         if regularization is not None:
             regularization = read_positive("regularization", regularization)
         put("regularization", regularization)
@@ -173,6 +192,17 @@ class Problem:
                 read_design(features, arms, answers, intercept)._asdict().items()
             ):
                 put(field, frozen(value) if isinstance(value, np.ndarray) else value)
+        for field, found in zip(
+            ("noise", "covariance"),
+            read_noise(self.objectives, self.arms, covariance),
+            strict=True,
+        ):
+            put(field, found)
+        put("noise_guess", read_guess(self.objectives, self.noise, noise_guess))
+        if not isinstance(partial, bool):
+            raise InputError(f"partial must be True or False, got {quote(partial)}")
+        put("partial", partial)
+        self._check_noise()
         kind, few = ("answer", self.n) if self.transductive else ("arm", self.K)
         if few < 2:
             raise InputError(f"a problem needs at least two {kind}s, got {few}")
@@ -191,6 +221,20 @@ class Problem:
                     f"not tell every entry of theta, which a Box is about: leave out features "
                     f"that depend on others, or give a regularization"
                 )
+
+    def _check_noise(self) -> None:
+        """Refuse what cannot be reckoned with features, or with holes in many objectives."""
+        one = self.noise == KNOWN and self.covariance is not None and self.covariance.ndim == 2
+        if not self.unstructured and not (one and not self.partial):
+            what = "results with holes" if one else "noise that is not known, or not the same,"
+            raise InputError(
+                f"{what} cannot be reckoned with for arms with features: give one covariance "
+                f"for all arms and complete results, or leave the features out"
+            )
+        if self.partial and self.d > MOST_WITH_HOLES:
+            raise InputError(
+                f"results may have holes in at most {MOST_WITH_HOLES} objectives, got {self.d}"
+            )
 
     @property
     def K(self) -> int:  # noqa: N802
@@ -239,20 +283,72 @@ class Problem:
             raise unknown("answer", name, self.answers)
         return index
 
-    def inward(self, values: npt.ArrayLike) -> Floats:
-        """Values (..., d) as the user gives them, in the kernels' orientation (maximise)."""
-        return np.asarray(values, dtype=np.float64) * self.signs
+    def inward(self, means: npt.ArrayLike) -> Floats:
+        """Means (..., d) as the user gives them, in the kernels' orientation (maximise)."""
+        return np.asarray(means, dtype=np.float64) * self.signs
 
-    def outward(self, values: npt.ArrayLike) -> Floats:
-        """Values (..., d) from the kernels, in the user's orientation."""
-        return np.asarray(values, dtype=np.float64) * self.signs
+    def outward(self, means: npt.ArrayLike) -> Floats:
+        """Means (..., d) from the kernels, in the user's orientation."""
+        return np.asarray(means, dtype=np.float64) * self.signs
+
+    @cached_property
+    def usual_covariance(self) -> Floats:
+        """One covariance (d, d) for all arms, where that will do; NaN if there is none.
+
+        As it was given (the mean over the arms if each has its own), or guessed.
+        """
+        if self.covariance is not None:
+            one = self.covariance
+            return one if one.ndim == 2 else frozen(one.mean(axis=0))
+        if self.noise_guess is not None:
+            return frozen(read_covariance(self.objectives, self.noise_guess.covariance))
+        return frozen(np.full((self.d, self.d), np.nan))
+
+    @cached_property
+    def _logs(self) -> list[int]:
+        return [c for c, scale in enumerate(self.scales) if scale.log]
+
+    def compared(self, values: npt.ArrayLike) -> Floats:
+        """Results (..., d) as they are compared: with logarithms where they are asked for."""
+        found = np.array(values, dtype=np.float64)
+        if self._logs:
+            found[..., self._logs] = np.log(found[..., self._logs])
+        return found
+
+    def measured(self, values: npt.ArrayLike) -> Floats:
+        """Results (..., d) as they are measured, from what is compared."""
+        found = np.array(values, dtype=np.float64)
+        if self._logs:
+            found[..., self._logs] = np.exp(found[..., self._logs])
+        return found
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What to call the objectives where their means are shown."""
+        pairs = zip(self.scales, self.objectives, strict=True)
+        return tuple(scale.label(objective) for scale, objective in pairs)
 
     @cached_property
     def model(self) -> Model:
         """The problem as the kernels read it: arrays, every objective maximised."""
         # Kernels are compiled for writable C-ordered arrays, hence the copies.
-        Sigma = self.covariance * np.outer(self.signs, self.signs) + 0.0  # no negative zeros
-        diagonal = not np.any(Sigma - np.diag(np.diag(Sigma)))
+        turn = np.outer(self.signs, self.signs)
+        usual = self.usual_covariance
+        Sigma = (
+            np.where(np.isnan(usual), np.eye(self.d), usual * turn) + 0.0
+        )  # no negative zeros
+        noise = noise_model(
+            self.noise,
+            self.covariance,
+            self.noise_guess,
+            self.scales,
+            self.K,
+            turn,
+            self.partial,
+        )
+        apart = noise.given if len(noise.given) else Sigma
+        apart = apart * (1.0 - np.eye(self.d))
+        diagonal = self.d == 1 or (self.noise == KNOWN and not np.any(apart))
         P = np.diag(1.0 / np.diag(Sigma)) if diagonal else np.linalg.inv(Sigma)
         kind, ball, low, high = self._theta_limits()
         A, Z, basis = self.coordinates
@@ -288,6 +384,7 @@ class Problem:
             thrift=per_cost(explore, self.costs),
             frame=frame,
             first=first,
+            noise=noise,
             unit=np.sqrt(np.diag(Sigma)),
             slack=np.zeros(self.d),
             level=np.zeros(self.d),
@@ -341,7 +438,8 @@ class Problem:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, strings and numbers; `from_dict` gives back the same problem exactly."""
-        theta = self.parameter_set
+        theta, guess = self.parameter_set, self.noise_guess
+        scales = [scale.to_dict() for scale in self.scales]
         answers = None
         given = self.h - self.intercept  # features
         if self.transductive and self.answer_features is not None:
@@ -353,7 +451,7 @@ class Problem:
             "name": self.name,
             "objectives": list(self.objectives),
             "directions": list(self.directions),
-            "covariance": self.covariance.tolist(),
+            "covariance": self.noise if self.covariance is None else self.covariance.tolist(),
             "arms": list(self.arms),
             "feature_names": list(self.feature_names[:given]),
             "features": None if self.features is None else self.features[:, :given].tolist(),
@@ -365,6 +463,9 @@ class Problem:
             **({} if self.prior is None else {"prior": asdict(self.prior)}),
             **({"costs": self.costs.tolist()} if self.has_costs else {}),
             **({} if self.control is None else {"control": self.control}),
+            **({} if guess is None else {"noise_guess": asdict(guess)}),
+            **({"scales": scales} if any(scales) else {}),
+            **({"partial": True} if self.partial else {}),
         }
 
     @classmethod
@@ -378,31 +479,8 @@ class Problem:
         >>> Problem.from_dict(json.loads(json.dumps(problem.to_dict()))) == problem
         True
         """
-        known = ["name", "objectives", "directions", "covariance", "arms", "feature_names"]
-        known += ["features", "answers", "ball", "box", "regularization"]
-        others = ["intercept", "prior", "costs", "control"]
-        check_keys("key of a problem", data, [*known, *others])
-        missing = [key for key in known if key not in data]
-        if missing:
-            raise InputError(f"the problem lacks the key {missing[0]!r}: was it cut short?")
-        ball, box, features, answers = (data[k] for k in ("ball", "box", "features", "answers"))
-        if features is not None:
-            features = Table(data["arms"], tuple(data["feature_names"]), features)
         with as_recorded():
-            return cls(
-                name=data["name"],
-                objectives=dict(zip(data["objectives"], data["directions"], strict=True)),
-                covariance=data["covariance"],
-                arms=data["arms"],
-                features=features,
-                answers=None if answers is None else tuple(zip(*answers, strict=True)),
-                intercept=data.get("intercept", False),
-                parameter_set=Ball(ball) if ball is not None else Box(*box) if box else None,
-                prior=Prior(**data["prior"]) if data.get("prior") else None,
-                regularization=data["regularization"],
-                costs=data.get("costs"),
-                control=data.get("control"),
-            )
+            return cls(**read_record(data))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Problem):
@@ -423,3 +501,12 @@ class Problem:
         title = f"{self.name!r}: " if self.name else ""
         answers = f", {self.n} answers" if self.answers != self.arms else ""
         return f"Problem({title}{self.K} arms{answers}, {self.d} objectives)"
+
+
+def _read_scales(names: Sequence[str], given: object) -> tuple[Scale, ...]:
+    """Return what is said of the values of each objective."""
+    said = list(given.values()) if isinstance(given, Mapping) else [None] * len(names)
+    return tuple(
+        read_scale(name, one) if isinstance(one, Mapping) else Scale()
+        for name, one in zip(names, said, strict=True)
+    )

@@ -19,19 +19,22 @@ from psips.input.quantities import as_float
 from psips.input.tables import read_cell, read_cells, read_csv
 from psips.kernels.model import Floats
 from psips.problem.instances import NOISES, Instance, Results
+from psips.problem.noise import PER_ARM, NoiseGuess
 from psips.problem.parameters import Ball, Box, Prior
 from psips.problem.problem import Problem
 from psips.problem.question import read_budget, read_goal
+from psips.problem.scales import KEYS as SCALE_KEYS
 
 KEYS = (
     *("name", "objectives", "covariance", "arms", "answers", "parameter_set"),
     *("prior", "regularization", "intercept", "noise", "truth", "theta", "results", "guess"),
     *("costs", "control", "budget", "goal"),
-    *("delta", "seed", "rules", "study"),
+    *("noise_guess", "partial", "delta", "seed", "rules", "study"),
 )
-OBJECTIVE_KEYS = ("name", "direction", "variance")
+OBJECTIVE_KEYS = ("name", *SCALE_KEYS, "variance")
 SET_KEYS = ("ball", "low", "high")
 PRIOR_KEYS = ("means", "pulls")
+NOISE_GUESS_KEYS = ("covariance", "results")
 SEED_BITS = 128
 WORDS = {str: "a string", int: "a whole number", float: "a number", dict: "a table"}
 RULE_NUMBERS = ("eta", "alpha", "kappa")
@@ -162,6 +165,8 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
         intercept=data.get("intercept"),
         costs=_costs(path, data),
         control=_optional(data, "control", str),
+        noise_guess=_noise_guess(data),
+        partial=data.get("partial", False),
     )
     results = _results(path, data, problem)
     theta = _theta(path, data, problem)
@@ -198,8 +203,8 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
     )
 
 
-def _objectives(data: Mapping[str, Any]) -> tuple[dict[str, str], Any]:
-    """Directions by name, and the covariance: a matrix, or the objectives' own variances."""
+def _objectives(data: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
+    """Return what is said of each by name, and the covariance or their own variances."""
     entries = data.get("objectives")
     if not isinstance(entries, list) or not entries:
         raise InputError("there are no objectives: add a table [[objectives]] for each")
@@ -223,17 +228,22 @@ def _objectives(data: Mapping[str, Any]) -> tuple[dict[str, str], Any]:
             read_positive(f"the variance of objective {named}", entry["variance"])
     names = [entry["name"] for entry in entries]
     check_distinct("objective", names)
-    directions = {entry["name"]: entry.get("direction", "max") for entry in entries}
+    said = {
+        entry["name"]: {key: entry[key] for key in SCALE_KEYS if key in entry}
+        for entry in entries
+    }
     without = [entry["name"] for entry in entries if "variance" not in entry]
     if "covariance" in data:
         if len(without) < len(entries):
             raise InputError("give either 'covariance' or a variance per objective, not both")
-        return directions, data["covariance"]
+        return said, data["covariance"]
+    if len(without) == len(entries):
+        return said, PER_ARM
     if without:
         raise InputError(
             f"objective {without[0]!r} has no variance: add one, or the key 'covariance'"
         )
-    return directions, [entry["variance"] for entry in entries]
+    return said, [entry["variance"] for entry in entries]
 
 
 def _arms(path: Path, data: Mapping[str, Any]) -> tuple[Any, Table | None]:
@@ -286,6 +296,14 @@ def _costs(path: Path, data: Mapping[str, Any]) -> Any:
             f"{len(table.columns)}"
         )
     return dict(zip(table.names, table.rows[:, 0].tolist(), strict=True))
+
+
+def _noise_guess(data: Mapping[str, Any]) -> NoiseGuess | None:
+    table = _optional(data, "noise_guess", dict)
+    if table is None:
+        return None
+    _exactly("key of [noise_guess]", table, NOISE_GUESS_KEYS)
+    return NoiseGuess(table["covariance"], table["results"])
 
 
 def _theta(path: Path, data: Mapping[str, Any], problem: Problem) -> Floats | None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from psips.input.quantities import in_words
 from psips.problem import Problem
 from psips.report.page import table
 from psips.store import Event, is_time
@@ -87,8 +88,8 @@ def features(problem: Problem) -> str:
     return text
 
 
-def _values(values: dict[str, float]) -> str:
-    return ", ".join(f"{name} {value:g}" for name, value in values.items())
+def _values(values: dict[str, float | None]) -> str:
+    return ", ".join(f"{name} {in_words(value)}" for name, value in values.items())
 
 
 def in_utc(at: str) -> str:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psips import plots
+from psips.input.quantities import in_words
 from psips.plots.planes import front_height, used_marks
+from psips.problem.noise import ESTIMATE, KNOWN, PER_ARM
 from psips.problem.parameters import Ball
 from psips.problem.question import cost_of
 from psips.report.appendix import changes, features, in_utc, log
@@ -70,6 +72,7 @@ def report(
         _promise(state),
         _design(state),
         _measured(state, known, at),
+        _noise(known),
         _assumptions(study.diagnosis()),
         _front(study, known),
         _verdicts(state, known),
@@ -127,7 +130,7 @@ def _held(study: Study) -> str:
     if not study.held:
         return ""
     rows = [
-        [result.number, result.arm, ", ".join(f"{x:g}" for x in result.values), result.told]
+        [result.number, result.arm, ", ".join(map(in_words, result.values)), result.told]
         for result in study.held
     ]
     return (
@@ -155,16 +158,19 @@ def _promise(state: State) -> str:
 
 def _design(state: State) -> str:
     problem, rules = state.problem, state.rules
-    sd = np.sqrt(np.diag(problem.covariance))
-    correlation = problem.covariance / np.outer(sd, sd)
-    head = ["objective", "better", "sd of one result"]
+    sd = np.sqrt(np.diag(problem.usual_covariance))
+    correlation = problem.usual_covariance / np.outer(sd, sd)
+    given = problem.noise == KNOWN
+    head = ["objective", "better", "sd of one result" if given else "sd guessed"]
     rows: list[list[Any]] = [
-        [name, "more" if way == "max" else "less", f"{sd[c]:.4g}"]
-        for c, (name, way) in enumerate(
-            zip(problem.objectives, problem.directions, strict=True)
-        )
+        [
+            problem.labels[c],
+            "more" if way == "max" else "less",
+            "" if np.isnan(sd[c]) else f"{sd[c]:.4g}",
+        ]
+        for c, way in enumerate(problem.directions)
     ]
-    if np.any(np.triu(correlation, 1)):
+    if given and np.any(np.triu(correlation, 1)):
         head += [f"correlation with {name}" for name in problem.objectives]
         for row, line in zip(rows, correlation, strict=True):
             row += [f"{value:.3g}" for value in line]
@@ -179,6 +185,16 @@ def _design(state: State) -> str:
         facts.append(["calibration", f"{rules.calibration}: {about}"])
     others = {k: getattr(rules, k) for k in ("draws", "tracking", "eta", "alpha", "kappa")}
     facts.append(["other settings", ", ".join(f"{k} {v}" for k, v in others.items())])
+    words = {
+        KNOWN: "given"
+        if problem.covariance is None or problem.covariance.ndim == 2
+        else "given for each arm (below: the mean)",
+        ESTIMATE: "estimated, the same for all arms",
+        PER_ARM: "estimated for each arm",
+    }
+    facts.append(["noise", words[problem.noise]])
+    if problem.partial:
+        facts.append(["results", "may lack values"])
     theta = problem.parameter_set
     if theta is not None:
         kind = f"ball of radius {theta.radius}" if isinstance(theta, Ball) else repr(theta)
@@ -210,6 +226,31 @@ def _design(state: State) -> str:
     )
 
 
+def _noise(known: Status) -> str:
+    """Say what the noise was estimated to be, and how sure that is."""
+    if known.noise is None:
+        return ""
+    objectives = [c.removesuffix(" sd") for c in known.noise.columns if c.endswith(" sd")]
+    pairs = [c for c in known.noise.columns if c.startswith("correlation of ")]
+    rows = []
+    for arm, row in known.noise.iterrows():
+        cells = [
+            ""
+            if np.isnan(row[f"{o} sd"])
+            else f"{row[f'{o} sd']:.3g} ({row[f'{o} sd low']:.3g} to {row[f'{o} sd high']:.3g})"
+            for o in objectives
+        ]
+        cells += ["" if np.isnan(row[c]) else f"{row[c]:.2f}" for c in pairs]
+        rows.append([arm, *cells])
+    head = ["arm", *(f"sd of {o} (95%)" for o in objectives), *pairs]
+    missing = f"<p>{escape(known.not_known)}.</p>" if known.not_known else ""
+    return (
+        "<h2>The noise as estimated</h2>\n<p>Standard deviations of one result, around the "
+        "mean of its arm; the intervals hold if the noise is normal.</p>\n"
+        f"{missing}{table(head, rows, right=1)}"
+    )
+
+
 def _measured(state: State, known: Status, at: str) -> str:
     problem, ledger = state.problem, state.ledger
     tickets = Counter(ticket.state(at) for ticket in ledger.tickets)
@@ -228,13 +269,11 @@ def _measured(state: State, known: Status, at: str) -> str:
     if ledger.results:
         first, last = ledger.results[0].told, ledger.results[-1].told
         text += f"First result {in_utc(first)}, last {in_utc(last)}."
-    head = ["arm", "results", "pending", *problem.objectives]
+    head = ["arm", "results", "pending", *problem.labels]
     rows = []
     for arm, row in known.arms.iterrows():
         none = "no estimate yet" if row["pulls"] else "not measured"
-        cells = [
-            _estimate(row[f"{o} estimate"], row[f"{o} se"], none) for o in problem.objectives
-        ]
+        cells = [_estimate(row[f"{o} estimate"], row[f"{o} se"], none) for o in problem.labels]
         rows.append([arm, f"{row['pulls']:,.0f}", f"{row['pending']:,.0f}", *cells])
     return (
         f"<h2>What was measured</h2>\n<p>{text}</p>\n{table(head, rows, right=1)}"
@@ -246,7 +285,8 @@ def _measured(state: State, known: Status, at: str) -> str:
 def _assumptions(found: Diagnosis) -> str:
     """Say whether the results look like what every promise rests on."""
     text = "Promises rest on what is assumed: results that are independent and normal around "
-    text += "the mean of their arm, with the covariance registered. "
+    text += "the mean of their arm, with the covariance "
+    text += "that is estimated. " if found.estimated else "registered. "
     text += found.scatter_text
     if found.fit is not None and not found.fit.rejected:
         fit = str(found.fit)

@@ -17,7 +17,7 @@ def handicaps(covariance: Floats, delta: float) -> Floats:
     heavier. Squares are shrunk so that the tails agree where the rule first looks. The weights
     of the law are binomial for independent objectives, and smaller for positively correlated
     ones; for others Perlman's bound (1969) holds. The second row is for "z escapes" from
-    several others; it is the same.
+    several others; it is the same. A covariance of each arm, (K, d, d), will do too.
 
     Returns
     -------
@@ -27,7 +27,7 @@ def handicaps(covariance: Floats, delta: float) -> Floats:
 
     from psips.kernels.ratio import EARLY, OFFSET
 
-    d = len(covariance)
+    d = covariance.shape[-1]
     least = -math.log(delta) + math.log(EARLY) + OFFSET
     wanted = 0.5 * gammaincc(0.5, least)
 
@@ -43,8 +43,7 @@ def handicaps(covariance: Floats, delta: float) -> Floats:
                 high = middle
         return least / high
 
-    scale = np.sqrt(np.diag(covariance))
-    negative = bool((covariance / np.outer(scale, scale) < -1e-9).any())
+    negative = _negative(covariance)
     found = np.ones((2, d + 1))
     for k in range(2, d + 1):
         j = np.arange(1, k + 1)
@@ -52,3 +51,15 @@ def handicaps(covariance: Floats, delta: float) -> Floats:
         extreme = factor(np.where(j >= k - 1, 0.5, 0.0))
         found[:, k] = extreme if negative else independent
     return found
+
+
+def _negative(covariance: Floats) -> bool:
+    """Whether some correlation is below 0."""
+    sd = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
+    correlation = covariance / (sd[..., :, None] * sd[..., None, :])
+    return bool((correlation < -1e-9).any())
+
+
+def worst(d: int) -> Floats:
+    """Return what correlations that are not known are taken for: negative ones."""
+    return 2.0 * np.eye(d) - 1.0

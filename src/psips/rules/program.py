@@ -12,8 +12,9 @@ from psips.kernels.codes import NOBODY, TRACK
 from psips.kernels.model import BALL
 from psips.problem import Problem
 from psips.problem.parameters import Ball
-from psips.rules.handicaps import handicaps
-from psips.rules.sampling import SamplingRule
+from psips.problem.question import Goal
+from psips.rules.handicaps import handicaps, worst
+from psips.rules.sampling import SAMPLING, SamplingRule
 from psips.rules.stopping import CALIBRATION, STOPPING, StoppingRule
 
 if TYPE_CHECKING:
@@ -63,6 +64,55 @@ def check_fit(sampling: SamplingRule, stopping: StoppingRule, problem: Problem) 
     misfit = sampling.misfit(problem) or stopping.misfit(problem)
     if misfit:
         raise InputError(misfit)
+
+
+def check_noise(
+    sampling: str,
+    stopping: str,
+    calibration: str,
+    literal: bool,
+    problem: Problem,
+    goal: Goal | None,
+) -> None:
+    """Refuse what needs one known covariance and complete results where there are not both."""
+    estimated = problem.covariance is None
+    if problem.covariance is None:
+        what = "noise that is estimated"
+    elif problem.covariance.ndim == 3:
+        what = "noise that differs from arm to arm"
+    elif problem.partial:
+        what = "results with holes"
+    else:
+        return
+    if goal is not None:
+        raise InputError(
+            f"the goal {goal.text!r} is reached by proofs of single answers, which there are "
+            f"none of for {what}: leave the goal out, or give one covariance and "
+            f"complete results"
+        )
+    if not SAMPLING[sampling].any_noise:
+        names = ", ".join(repr(name) for name, rule in SAMPLING.items() if rule.any_noise)
+        raise InputError(
+            f"the sampling rule {sampling!r} is not made for {what}: leave it out, or choose "
+            f"one of {names}"
+        )
+    if literal:
+        raise InputError(
+            f"draws='literal' is the published loop, which is not made for {what}: leave draws "
+            f"at 'first-hit'"
+        )
+    rule = STOPPING[stopping]
+    fits = rule.any_noise or (rule.given_noise and not estimated)
+    if not fits or calibration == "proven":
+        asked = f"the stopping rule {stopping!r}"
+        asked += " with calibration='proven'" if fits else ""
+        raise InputError(
+            f"{asked} is not made for {what}: choose stopping='glr' with "
+            f"calibration='measured', which is the default"
+        )
+    if problem.prior is not None or problem.parameter_set is not None:
+        given = "a prior" if problem.prior is not None else "a parameter set"
+        raise InputError(f"{given} does not go with {what}: leave it out")
 
 
 def steps_of(
@@ -132,7 +182,7 @@ def calibration_of(
         float(kappa),
         table,
         extent,
-        handicaps(problem.covariance, delta)
+        handicaps(worst(problem.d) if problem.covariance is None else problem.covariance, delta)
         if calibration == "measured"
         else np.ones((2, problem.d + 1)),
         bias,

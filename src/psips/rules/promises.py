@@ -36,6 +36,7 @@ def promise(rules: Rules, problem: Problem) -> str:
     'Proven: if the noise is Gaussian with the covariance registered, the set is wrong with ...
     """
     delta = f"{rules.delta:g}"
+    known = " with the covariance registered" if problem.covariance is not None else ""
     return {
         NONE: (
             f"None: the rule {rules.stopping!r} {STOPPING[rules.stopping].experience}, so "
@@ -50,7 +51,7 @@ def promise(rules: Rules, problem: Problem) -> str:
             f"with probability at most {delta}, whatever the truth is{within(problem)}."
         ),
         MEASURED: (
-            f"Measured, not proven: if the noise is Gaussian with the covariance registered, "
+            f"Measured, not proven: if the noise is Gaussian{known}, "
             f"the set is meant to be wrong with probability at most {delta}. In simulations "
             "of problems chosen to be hard for it, the rule kept to that; the calibration page "
             "of the documentation has them."

@@ -50,6 +50,8 @@ class SamplingRule:
         Whether it divides a budget, and cannot do without one.
     knows : bool
         Whether it knows the truth, so that it serves in simulations only.
+    any_noise : bool
+        Whether noise may be estimated or differ from arm to arm, and results have holes.
     misfit : callable
         Of a problem: why the rule is not made for it, "" if it is.
     """
@@ -64,6 +66,7 @@ class SamplingRule:
     rival: bool = False
     budgeted: bool = False
     knows: bool = False
+    any_noise: bool = False
     misfit: Callable[[Problem], str] = fits_all
 
 
@@ -112,12 +115,14 @@ SAMPLING = {
         jumps=True,
         learner=DIRECTED,
         proving="predicted:choose_predicted",
+        any_noise=True,
     ),
     "projected": SamplingRule(
         "AdaHedge against the nearest point of the piece that was drawn",
         "choosing:choose_projected",
         jumps=True,
         learner=PROJECTED,
+        any_noise=True,
     ),
     "posterior": SamplingRule(
         "PSIPS as published: AdaHedge against posterior draws",
@@ -126,8 +131,10 @@ SAMPLING = {
         jumps=True,
         learner=POSTERIOR,
     ),
-    "uniform": SamplingRule("an arm at random", "choosing:choose_uniform"),
-    "round-robin": SamplingRule("the arm with the fewest pulls", "choosing:choose_round_robin"),
+    "uniform": SamplingRule("an arm at random", "choosing:choose_uniform", any_noise=True),
+    "round-robin": SamplingRule(
+        "the arm with the fewest pulls", "choosing:choose_round_robin", any_noise=True
+    ),
     "oracle": SamplingRule(
         "the optimal weights of the truth: a yardstick", "choosing:choose_oracle", knows=True
     ),

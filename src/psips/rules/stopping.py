@@ -112,6 +112,10 @@ class StoppingRule:
         Whether it predicts sets and keeps accounts of them.
     prior : bool
         Whether it may be used with a prior.
+    any_noise : bool
+        Whether noise may be estimated or differ from arm to arm, and results have holes.
+    given_noise : bool
+        The same, but for noise that is estimated.
     partner : str
         The only sampling rule that it goes with, "" if it goes with all.
     measured : tuple
@@ -136,6 +140,8 @@ class StoppingRule:
     literal: str = ""
     predicts: bool = False
     prior: bool = False
+    any_noise: bool = False
+    given_noise: bool = False
     partner: str = ""
     measured: tuple[tuple[str, float], ...] = ()
     misfit: Callable[[Problem], str] = fits_all
@@ -213,6 +219,7 @@ STOPPING = {
         calibrations=("measured", "heuristic", "proven"),
         unproven_for=_if_proven(_certificates("glr")),
         experience=_NEAR_TIES,
+        any_noise=True,
         measured=(("measured", 1.0), ("heuristic", 1.0), ("proven", 1.0)),
     ),
     "posterior": StoppingRule(
@@ -277,6 +284,7 @@ STOPPING = {
         jumps=True,
         unproven="promises a posterior probability and bounds no rate of errors",
         prior=True,
+        given_noise=True,
         measured=(("heuristic", 1.0),),
     ),
     "ape": StoppingRule(
@@ -331,5 +339,6 @@ STOPPING = {
         experience="does not stop",
         literal="published:judge_unpublished",
         prior=True,
+        any_noise=True,
     ),
 }

@@ -6,6 +6,7 @@ the key and of the results it was told, in their order.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from importlib import import_module
 from time import perf_counter
@@ -28,12 +29,14 @@ from psips.kernels.front import MEMBERS, Front
 from psips.kernels.functionals import weigh_account
 from psips.kernels.jit import address, no_steps
 from psips.kernels.loop import ASK, PREDICT, RUN, TELL, drive
-from psips.kernels.model import Floats, Model, Stream
+from psips.kernels.model import OWN, POOLED, Floats, Model, Stream
 from psips.kernels.noise import Source
 from psips.kernels.outcome import HINT, OUTCOMES, STOPPED
-from psips.kernels.posterior import OWN
+from psips.kernels.posterior import OWN as REFRESHED
+from psips.kernels.ratio import EARLY, OFFSET
 from psips.kernels.records import Record
 from psips.kernels.rival import Rival, empty_rival
+from psips.kernels.scatter import ENOUGH, students_share
 from psips.kernels.scene import LITERALS, PROPOSALS, Scene, empty_scene
 from psips.kernels.state import ASKED, REBUILD, Learner, Run, empty_learner
 from psips.rules.program import Program
@@ -43,6 +46,7 @@ CAPACITY = 4096  # half-spaces a cover may hold; a larger one is not built
 SWIFT = 100  # answers up to which a step takes no time that anybody would cut short
 PAUSE = 0.1  # seconds that a slice of a run takes, about
 FIRST_SLICE = 64  # results in the first of them
+TYPICAL = 3000.0  # results after which a rule looks, for the tail it looks at
 LARGE_CAPACITY = 32768  # the same, beyond a hundred answers
 
 
@@ -82,6 +86,7 @@ class Engine:
         self.room: Floats = np.full(2, budget)
         capacity = 0 if program.published else capacity_for(model)
         self.belief: Belief = empty_belief(model)
+        self.belief.scatter.level[0] = looked_at(program.options.calibration.log_inverse)
         self._scene: Scene = empty_scene(model, self.belief, capacity)
         self.front: Front = self._scene.front
         self.cover: Cover = self._scene.cover
@@ -149,7 +154,7 @@ class Engine:
     def learn(self, arm: int, x: Floats) -> None:
         """Take in one result, without judging yet."""
         belief = self.belief
-        if self.model.unstructured:  # nothing to compile for
+        if self.model.unstructured and not len(belief.scatter.C):  # nothing to compile for
             belief.pulls[arm] += 1.0
             belief.N[arm] += 1.0
             belief.tally[RESULTS] += 1
@@ -172,17 +177,20 @@ class Engine:
     def _ahead(self) -> int:
         """Return the arm to pull while results do not suffice; -1 if the rule's step says it.
 
-        What the steps do themselves (`psips.kernels.choosing`): arms without results first,
-        then by the exploration weights. Here nobody waits for a compiler.
+        What the steps do themselves (`psips.kernels.choosing`): arms with too few results
+        first, then by the exploration weights. Here nobody waits for a compiler.
         """
         belief, learner = self.belief, self.learner
         spare = self.room[0] - self.model.costs @ (belief.pulls + learner.pending)
         if self.ready or spare < self.model.costs.max():
             return -1
         first = np.arange(self.model.K) if self.model.unstructured else self.model.first
-        unseen = first[belief.pulls[first] + learner.pending[first] == 0.0]
-        if len(unseen):
-            arm = int(unseen[0])
+        results = belief.pulls[first] + learner.pending[first]
+        least = self.model.noise.least if self.model.unstructured else 1
+        if len(first) and results.min() < least:
+            arm = int(first[results.argmin()])
+        elif len(belief.scatter.C):  # too few values in some objective, or all the same
+            return -1
         elif self.program.plain_ahead:
             learner.tally[ASKED] += 1
             learner.played[:] += self.model.explore
@@ -288,7 +296,8 @@ class Engine:
     def ready(self) -> bool:
         """Whether results suffice to judge, see `psips.kernels.belief.ready`."""
         if self.model.unstructured:
-            return bool((self.belief.pulls > 0).all())
+            known = self.belief.scatter.freedom >= ENOUGH
+            return bool((self.belief.pulls > 0).all() and known.all())
         return bool(self.belief.tally[SPANNED] == 1)
 
     @property
@@ -325,14 +334,37 @@ class Engine:
         model = replace(self.model, slack=self.model.level) if plain else self.model
         return empty_scene(model, self.belief, capacity_for(model))
 
+    def covariances(self) -> Floats:
+        """Return the covariance (n, d, d) of each answer's mean; NaN where it is not known.
+
+        Of noise that is estimated: as estimated, without the tail of Student's law.
+        """
+        model, belief, scatter = self.model, self.belief, self.belief.scatter
+        if not model.unstructured:
+            if not self.ready:
+                return np.full((model.n, model.d, model.d), np.nan)
+            widths = ((model.Z @ belief.F) ** 2).sum(axis=1)  # z^T V^-1 z, V^-1 = F F^T
+            return np.asarray(widths[:, None, None] * model.Sigma)
+        if not len(scatter.C):
+            pulls = np.where(belief.pulls > 0, belief.N, np.nan)
+            return np.asarray(model.Sigma / pulls[:, None, None])
+        known = scatter.freedom >= ENOUGH
+        found = np.where(known[:, None, None], scatter.C, np.nan)
+        if model.noise.mode not in (POOLED, OWN):
+            return found
+        shares = [students_share(f, scatter.level[0]) for f in np.maximum(scatter.freedom, 1.0)]
+        return np.asarray(found / np.array(shares)[:, None, None])
+
     def snapshot(self) -> dict[str, Any]:
         """Return the state as plain data; floats survive JSON to the bit."""
+        scatter = self.belief.scatter
         used = int(self.cover.life[RECORDS])
         posterior = _plain(self._scene.posterior, None)
         return {
             "format": FORMAT,
             "belief": _plain(self.belief, None),
-            "posterior": {name: posterior[name] for name in OWN},
+            **({"scatter": _plain(scatter, None)} if len(scatter.C) else {}),
+            "posterior": {name: posterior[name] for name in REFRESHED},
             "front": _plain(self.front, None),
             "cover": _plain(self.cover, used),
             "learner": _plain(self.learner, None),
@@ -347,8 +379,10 @@ class Engine:
         if state.get("format") != FORMAT:
             raise ValueError(f"format {state.get('format')!r} in the place of {FORMAT}")
         _fill(self.belief, state["belief"])
+        if len(self.belief.scatter.C):
+            _fill(self.belief.scatter, state["scatter"])
         posterior = _arrays(self._scene.posterior)
-        _fill_arrays({name: posterior[name] for name in OWN}, state["posterior"])
+        _fill_arrays({name: posterior[name] for name in REFRESHED}, state["posterior"])
         _fill(self.front, state["front"])
         _fill(self.cover, state["cover"])
         _fill(self.learner, state["learner"])
@@ -379,6 +413,14 @@ class Engine:
         self._hold_together()
         if self.accounts:
             weigh_account(self.model, self.belief, self.account)
+
+
+def looked_at(log_inverse: float) -> float:
+    """Return z^2 of the normal at whose tail stopping rules look, after a few thousand results.
+
+    Student's law is given this tail, see `psips.kernels.scatter`.
+    """
+    return 2.0 * (log_inverse + math.log(EARLY + math.log(TYPICAL)) + OFFSET)
 
 
 def capacity_for(model: Model) -> int:
@@ -429,7 +471,7 @@ def nowhere(model: Model) -> Source:
     return Source(
         0,
         np.zeros((model.K, d)),
-        np.zeros((d, d)),
+        np.zeros((0, d, d)),
         np.zeros(d),
         np.zeros(d),
         np.zeros((0, d)),

@@ -76,7 +76,7 @@ def rank(
             "nothing is proven to be Pareto-optimal yet, so there is nothing to choose from: "
             "go on until the stop, or until a verdict is 'in'"
         )
-    score = _scorer(problem, weights, reference)
+    score = _scorer(problem, engine, weights, reference)
     rows = [problem.answer_index(name) for name in options]
     means, draws = posterior(problem, engine, rows)
     values, scores = score(means), score(draws)  # (m,), (DRAWS, m)
@@ -112,15 +112,25 @@ def posterior(problem: Problem, engine: Engine, rows: list[int]) -> tuple[Floats
     m, d = len(rows), problem.d
     if model.unstructured:
         means = belief.theta[rows]
-        spread = rng.standard_normal((DRAWS, m, d)) / np.sqrt(belief.N[rows])[:, None]
+        R = np.linalg.cholesky(engine.covariances()[rows])  # (m, d, d)
+        spread = np.einsum("mcd,nmd->nmc", R, rng.standard_normal((DRAWS, m, d)))
     else:
         means = model.Z[rows] @ belief.theta
         W = model.Z[rows] @ belief.F  # (m, h): rows have the covariance W W^T
         spread = np.einsum("mh,nhd->nmd", W, rng.standard_normal((DRAWS, W.shape[1], d)))
-    return problem.outward(means), problem.outward(means + spread @ model.L.T)
+        spread = spread @ model.L.T
+    return problem.outward(means), problem.outward(means + spread)
 
 
-def _scorer(problem: Problem, weights: Any, reference: Any) -> Any:
+def _sds(problem: Problem, engine: Engine) -> Floats:
+    """Return the standard deviations (d,) of one result: as given, or estimated."""
+    if problem.covariance is not None:
+        return np.sqrt(np.diag(problem.usual_covariance))
+    each = np.diagonal(engine.covariances(), axis1=1, axis2=2)  # of the means
+    return np.asarray(np.sqrt((each * engine.belief.N[:, None]).mean(axis=0)))
+
+
+def _scorer(problem: Problem, engine: Engine, weights: Any, reference: Any) -> Any:
     """Return the score of values (..., d) in the user's orientation."""
     if weights is None and reference is None:
         raise InputError("give weights or a reference point: without one there is no order")
@@ -137,7 +147,7 @@ def _scorer(problem: Problem, weights: Any, reference: Any) -> Any:
     if reference is None:
         return lambda values: problem.inward(values) @ w
     point = _by_objective(problem, "reference point", reference, None)
-    scale = 1.0 / np.sqrt(np.diag(problem.covariance)) if weights is None else w
+    scale = 1.0 / _sds(problem, engine) if weights is None else w
     if weights is not None and not w.all():
         raise InputError(
             "with a reference point every objective needs a positive weight: leave weights out "

@@ -117,7 +117,7 @@ class Session:
             problem.prior_arrays,
             math.inf if self.budget is None else self.budget,
         )
-        self._told: list[tuple[int, Floats]] = []
+        self._told: list[tuple[int, Floats]] = []  # as they were measured
 
     @overload
     def ask(self) -> str: ...
@@ -183,9 +183,10 @@ class Session:
             arms, rows = np.array([index]), read_values(self.problem, values)[None, :]
         if len(arms) == 0:
             return
-        for index, x in zip(arms.tolist(), self.problem.inward(rows), strict=True):
+        inward = self.problem.inward(self.problem.compared(rows))
+        for index, row, x in zip(arms.tolist(), rows, inward, strict=True):
             self.engine.learn(index, x)
-            self._told.append((index, x))
+            self._told.append((index, row))
         self.engine.judge()
 
     def cancel(self, arm: object, n: int = 1) -> None:
@@ -299,8 +300,8 @@ class Session:
     def told(self) -> Results:
         """Results in their order, since the session began or was restored."""
         arms = np.array([arm for arm, _ in self._told], np.int64)
-        rows = np.array([x for _, x in self._told]).reshape(-1, self.problem.d)
-        return Results(arms, self.problem.outward(rows))
+        rows = np.array([row for _, row in self._told]).reshape(-1, self.problem.d)
+        return Results(arms, rows)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the results in their order as a DataFrame: arm, and a column per objective.

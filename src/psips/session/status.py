@@ -13,6 +13,7 @@ from psips.kernels.model import Floats
 from psips.notebook import card, names, table
 from psips.problem import Problem
 from psips.session.engine import Engine
+from psips.session.estimated import estimated_noise, not_known
 from psips.session.verdicts import verdicts_of
 
 if TYPE_CHECKING:
@@ -76,6 +77,12 @@ class Status:
         At the stop, what was proven of the goal.
     outlook : Outlook or None
         Once the budget is spent: what is proven, what is open, what more would buy.
+    noise : DataFrame or None
+        The noise that was estimated, see `psips.session.estimated`; None if it is given.
+    not_known : str
+        Of which arms the noise is not known well enough to judge; empty if of none.
+    covariances : (n, d, d) array
+        Of the means of the answers.
     """
 
     results: int
@@ -93,6 +100,9 @@ class Status:
     goal: str = ""
     claim: str = ""
     outlook: Outlook | None = None
+    noise: pd.DataFrame | None = None
+    not_known: str = ""
+    covariances: Floats | None = None
 
     @property
     def cost_known(self) -> bool:
@@ -117,6 +127,7 @@ class Status:
             budget=self.budget_text,
             goal=self.goal,
             claim=self.claim,
+            not_known=self.not_known,
         )
 
     @property
@@ -197,6 +208,9 @@ def status_of(
         probability_of_change=change,
         promise=promise,
         fit=fit_of(problem, engine.belief),
+        noise=estimated_noise(problem, engine),
+        not_known=not_known(problem, engine),
+        covariances=engine.covariances() * np.outer(problem.signs, problem.signs),
     )
 
 
@@ -215,23 +229,23 @@ def arms_table(problem: Problem, engine: Engine) -> pd.DataFrame:
 def _estimates(problem: Problem, engine: Engine, features: Floats) -> dict[str, Any]:
     """Posterior mean and standard deviation of each row, by objective."""
     belief = engine.belief
-    variances = np.diag(problem.covariance)
+    errors = np.full((len(features), problem.d), np.nan)
     if problem.unstructured:
-        pulled = belief.pulls > 0
-        means = np.where(pulled[:, None], belief.theta, np.nan)
-        widths = np.full(problem.K, np.nan)
-        widths[pulled] = 1.0 / belief.N[pulled]
+        means = np.where(belief.pulls[:, None] > 0, belief.theta, np.nan)
+        if problem.partial:
+            means[np.diagonal(belief.scatter.count, axis1=1, axis2=2) == 0] = np.nan
+        errors = np.sqrt(np.diagonal(engine.covariances(), axis1=1, axis2=2))
     elif not engine.ready:
         means = np.full((len(features), problem.d), np.nan)
-        widths = np.full(len(features), np.nan)
     else:
         means = features @ belief.theta
         widths = ((features @ belief.F) ** 2).sum(axis=1)  # z^T V^-1 z, V^-1 = F F^T
+        errors = np.sqrt(widths[:, None] * np.diag(engine.model.Sigma))
     means = problem.outward(means)
     columns: dict[str, Any] = {}
-    for c, objective in enumerate(problem.objectives):
-        columns[f"{objective} estimate"] = means[:, c]
-        columns[f"{objective} se"] = np.sqrt(widths * variances[c])
+    for c, label in enumerate(problem.labels):
+        columns[f"{label} estimate"] = means[:, c]
+        columns[f"{label} se"] = errors[:, c]
     return columns
 
 

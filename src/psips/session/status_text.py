@@ -31,6 +31,7 @@ def in_words(
     budget: str = "",
     goal: str = "",
     claim: str = "",
+    not_known: str = "",
 ) -> str:
     """Return what is known as lines of at most 80 characters; see `Status`."""
     count = f"{results:,} result{'' if results == 1 else 's'}"
@@ -47,6 +48,8 @@ def in_words(
     if stopped:
         names += caveat
     found = wrap(f"{title}: {names}", WIDTH, subsequent_indent="  ")
+    if not_known:
+        found += wrap(not_known, WIDTH, subsequent_indent="  ")
     if fit:
         found += wrap(fit, WIDTH, subsequent_indent="  ")
     if goal:
@@ -130,6 +133,8 @@ def estimate(mean: float, se: float) -> str:
     """
     if math.isnan(mean):
         return "-"
+    if math.isnan(se):  # the noise is not known yet
+        return f"{mean:.4g} ± ?"
     size = max(abs(mean), se)
     if size >= 1e7 or (size > 0 and se < 1e-6):
         return f"{mean:.4g} ± {se:.2g}"

@@ -90,6 +90,9 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
     if not has_certificates(problem) and not engine.program.stopping.predicts:
         why = "a linear problem has certificates with parameter_set=Ball(...) only"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
+    if len(engine.belief.scatter.C):
+        why = "nothing is proven where noise is estimated, differs between arms, or values lack"
+        return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
     if not engine.ready:
         why = "some arms have not been measured"
         if not problem.unstructured:

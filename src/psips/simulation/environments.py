@@ -12,14 +12,24 @@ from typing import Any
 
 import numpy as np
 
-from psips.errors import InputError, check_keys
+from psips.errors import InputError, check_keys, unknown
 from psips.input.checks import frozen
 from psips.input.seeds import Key, Seed, draw_key
 from psips.kernels.model import Floats
-from psips.kernels.noise import BERNOULLI, GAUSSIAN, RESAMPLE, Source, pull
+from psips.kernels.noise import (
+    BERNOULLI,
+    GAUSSIAN,
+    LOGNORMAL,
+    RESAMPLE,
+    STUDENT,
+    Source,
+    pull,
+)
 from psips.problem import Problem
 from psips.problem.instances import Instance, Results
 from psips.problem.measurements import is_frame, read_results
+
+SCATTERED = {"gaussian": GAUSSIAN, "student": STUDENT, "lognormal": LOGNORMAL}
 
 
 class Environment(ABC):
@@ -52,7 +62,7 @@ class Environment(ABC):
         x = np.empty(self.problem.d)
         index = self.problem.arm_index(arm)
         pull(self.source, key, index, int(nth), np.empty(4, np.uint64), x)
-        return self.problem.outward(x)
+        return self.problem.measured(self.problem.outward(x))
 
     def start(self, rng: Seed = None) -> Puller:
         """Return a trial: an environment with a key, that counts the pulls of each arm.
@@ -90,7 +100,7 @@ class Puller:
 
 
 class GaussianEnvironment(Environment):
-    """Results scatter around their means with the problem's covariance.
+    """Results scatter around their means with the problem's covariance, or that of each arm.
 
     Parameters
     ----------
@@ -98,6 +108,9 @@ class GaussianEnvironment(Environment):
     theta : (h, d) array or DataFrame
         One row per feature, or per arm if the problem is unstructured. The row of an intercept
         may be left out: it is 0 then.
+    noise : str
+        ``"gaussian"``, ``"student"`` (t with 3 degrees of freedom) or ``"lognormal"``, the
+        latter two to see what becomes of rules that are not made for them.
 
     Examples
     --------
@@ -106,8 +119,11 @@ class GaussianEnvironment(Environment):
     [[0.0], [1.0]]
     """
 
-    def __init__(self, problem: Problem, theta: Any) -> None:
+    def __init__(self, problem: Problem, theta: Any, noise: str = "gaussian") -> None:
+        if noise not in SCATTERED:
+            raise unknown("noise", noise, list(SCATTERED))
         self.problem = problem
+        self._kind = SCATTERED[noise]
         kind = "arm" if problem.unstructured else "feature"
         rows = problem.arms if problem.unstructured else problem.feature_names
         self.theta = _read_truth(problem, "theta", theta, kind, rows)
@@ -120,8 +136,8 @@ class GaussianEnvironment(Environment):
 
     @cached_property
     def source(self) -> Source:
-        """The Gaussian source."""
-        return _source(self.problem, GAUSSIAN, self.means, L=self.problem.model.L.copy())
+        """The source, with noise of the kind asked for."""
+        return _source(self.problem, self._kind, self.means, L=_factors(self.problem))
 
 
 class BernoulliEnvironment(Environment):
@@ -195,7 +211,7 @@ class ResamplingEnvironment(Environment):
     @cached_property
     def source(self) -> Source:
         """The resampling source."""
-        rows = self.problem.inward(self._rows)
+        rows = self.problem.inward(self.problem.compared(self._rows))
         return _source(self.problem, RESAMPLE, self.means, rows=rows, starts=self._starts)
 
 
@@ -212,7 +228,20 @@ def environment_of(instance: Instance) -> Environment:
         return ResamplingEnvironment(instance.problem, instance.results)
     if instance.noise == "bernoulli":
         return BernoulliEnvironment(instance.problem, instance.arm_means)
-    return GaussianEnvironment(instance.problem, instance.theta)
+    return GaussianEnvironment(instance.problem, instance.theta, instance.noise)
+
+
+def _factors(problem: Problem) -> Floats:
+    """Return the Cholesky factor (K, d, d) of the noise of each arm."""
+    given = problem.usual_covariance if problem.covariance is None else problem.covariance
+    if np.isnan(given).any():
+        raise InputError(
+            "to simulate results the covariance of their noise is needed, but it is to be "
+            "estimated: give the problem a noise_guess"
+        )
+    turned = given * np.outer(problem.signs, problem.signs) + 0.0
+    shape = (problem.K, problem.d, problem.d)
+    return np.ascontiguousarray(np.broadcast_to(np.linalg.cholesky(turned), shape))
 
 
 def _source(problem: Problem, kind: int, means: Floats, **parts: Any) -> Source:
@@ -221,7 +250,7 @@ def _source(problem: Problem, kind: int, means: Floats, **parts: Any) -> Source:
     return Source(
         kind=kind,
         means=np.ascontiguousarray(problem.inward(means)),
-        L=parts.get("L", np.zeros((d, d))),
+        L=parts.get("L", np.zeros((0, d, d))),
         low=np.zeros(d),
         high=parts.get("high", np.zeros(d)),
         rows=parts.get("rows", np.zeros((0, d))),

@@ -64,7 +64,7 @@ def _closest_pairs(truth: Instance, most: int) -> list[tuple[int, int]]:
     The nearest first: by the distance, in standard deviations, that swaps the two.
     """
     problem = truth.problem
-    mu = problem.inward(truth.means) / np.sqrt(np.diag(problem.covariance))
+    mu = problem.inward(truth.means) / np.sqrt(np.diag(problem.usual_covariance))
     inside = [problem.answer_index(name) for name in truth.pareto_set]
     pairs = []
     for i, j in combinations(inside, 2):

@@ -168,7 +168,7 @@ class Expectation:
         if A is None or not self.guess.of_arms:
             return 0.0
         middle = (self.guess.low + self.guess.high) / 2
-        sd = np.sqrt(np.diag(self.problem.covariance))
+        sd = np.sqrt(np.diag(self.problem.usual_covariance))
         return float(np.max(np.abs(A @ self.centre.theta - middle) / sd))
 
     def draw(self, rng: np.random.Generator) -> Instance:

@@ -25,7 +25,7 @@ def find_result(ticket: str | None, number: int | None) -> Find:
     return lambda state: state.ledger.result(whole)
 
 
-def correction(find: Find, new: Mapping[str, float], reason: str) -> Decide:
+def correction(find: Find, new: Mapping[str, float | None], reason: str) -> Decide:
     """Return how to decide on the event that replaces those values of a result that change."""
 
     def decide(state: State, _: str) -> Entry | None:
@@ -35,6 +35,10 @@ def correction(find: Find, new: Mapping[str, float], reason: str) -> Decide:
         objectives = state.problem.objectives
         old = zip(objectives, chosen.values, strict=True)
         cells = tuple(new.get(objective, value) for objective, value in old)
+        if all(cell is None for cell in cells):
+            raise InputError(
+                f"result {chosen.number} would have no value in any objective: withdraw it"
+            )
         if chosen.values == cells and not chosen.held:
             return None
         payload = {

@@ -49,7 +49,9 @@ class Draft:
     file : str
         Name of the table.
     problem : Problem
-        With the pooled covariance of the complete results.
+        Its noise is left to be estimated; values may be missing if some are in the table.
+    covariance : (d, d) array
+        Of the complete results around the means of their arms.
     guessed : frozenset of str
         Objectives whose direction was guessed by their name.
     results, complete : int
@@ -64,6 +66,7 @@ class Draft:
 
     file: str
     problem: Problem
+    covariance: Floats
     guessed: frozenset[str]
     results: int
     complete: int
@@ -161,15 +164,17 @@ def draft_design(
     problem = Problem(
         name=Path(grid.name).stem if name is None else name,
         objectives={one: way or guess_direction(one) for one, way in chosen.items()},
-        covariance=covariance,
         arms=arms,
+        partial=not whole.all(),
     )
     left_out |= dict.fromkeys(found, "was not chosen")
     left_out = {one: why for one, why in left_out.items() if one not in chosen}
     guessed = frozenset(one for one, way in chosen.items() if way is None)
     total, complete = len(values), int(whole.sum())
     dialect = grid.dialect(chosen)
-    return Draft(grid.name, problem, guessed, total, complete, freedom, left_out, dialect)
+    return Draft(
+        grid.name, problem, covariance, guessed, total, complete, freedom, left_out, dialect
+    )
 
 
 def read_table(
@@ -199,7 +204,9 @@ def as_toml(draft: Draft) -> str:
     """Write a draft as a problem file, with what was guessed and estimated marked."""
     problem = draft.problem
     low, high = draft.interval
-    rows = [f"  [{', '.join(map(repr, row))}]," for row in problem.covariance.tolist()]
+    sds = np.sqrt(np.diag(draft.covariance))
+    pairs = zip(problem.objectives, sds.tolist(), strict=True)
+    spread = ", ".join(f"{quote(name)} {sd:.3g}" for name, sd in pairs)
     missing = draft.results - draft.complete
     holes = f", {missing} of them incomplete" if missing else ""
     lines = [
@@ -210,14 +217,13 @@ def as_toml(draft: Draft) -> str:
         f"arms = [{', '.join(map(_text, problem.arms))}]",
         f"delta = {Rules().delta:g}  # accepted probability of a wrong answer",
         "",
-        "# Covariance of the noise of one result, estimated from how results of the same arm",
-        f"# scatter: {draft.complete:,} complete results, {draft.freedom:,} degrees of "
-        "freedom.",
-        f"# The true standard deviations are {low:.2f} to {high:.2f} times these, with 95%",
-        "# confidence. psips takes the covariance for known: replace it if you know better.",
-        "covariance = [",
-        *rows,
-        "]",
+        "# The noise is estimated from the results told, for each arm by itself. Results of",
+        f"# the same arm scatter here with standard deviations of about {spread}",
+        f"# ({draft.complete:,} complete results; the true ones are {low:.2f} to {high:.2f} "
+        "times these, with",
+        "# 95% confidence, if they are the same for all arms).",
+        'covariance = "per-arm"',
+        *(["partial = true  # a result may lack values"] if problem.partial else []),
     ]
     for objective, way in zip(problem.objectives, problem.directions, strict=True):
         mark = "  # guessed" if objective in draft.guessed else ""

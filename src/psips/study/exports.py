@@ -32,7 +32,9 @@ def as_csv(study: Study) -> str:
         plain = [result.number, *map(as_cell, words)]
         flags = [result.corrected, *("yes" * flag for flag in (result.withdrawn, result.held))]
         others = [as_cell((result.kept or {}).get(name, "")) for name in kept]
-        writer.writerow([*plain, *map(repr, result.values), *flags, *others])
+        writer.writerow(
+            [*plain, *("" if v is None else repr(v) for v in result.values), *flags, *others]
+        )
     return text.getvalue()
 
 

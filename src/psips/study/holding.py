@@ -10,6 +10,9 @@ of other arms, it waits for a second that agrees with it.
 A result that counts is put in doubt by a new one only. When results are corrected, withdrawn
 or confirmed, those that are held are judged again, and count if their reason has gone.
 
+If the noise is not registered but estimated, nothing is held: there is no saying what it
+cannot do. Values that are missing are not compared.
+
 All of this is a function of the results in the order in which they were told, and of those
 changes.
 """
@@ -25,17 +28,20 @@ import numpy as np
 from psips.kernels.model import Floats
 
 if TYPE_CHECKING:
+    from psips.problem import Problem
     from psips.study.ledger import Result
 
 
 class Holder:
     """Which values of each arm count, as far as needed to judge the next result."""
 
-    def __init__(self, sd: Sequence[float], arms: Sequence[str], limit: float | None) -> None:
+    def __init__(self, problem: Problem, limit: float | None) -> None:
         self.limit = limit
-        self._sd = np.asarray(sd, dtype=float) * math.sqrt(2.0)  # of a difference
-        self._arms = {arm: place for place, arm in enumerate(arms)}
-        self._of: list[list[Result]] = [[] for _ in arms]
+        self._problem = problem
+        sd = np.sqrt(np.diag(problem.usual_covariance))  # NaN if it is not known
+        self._sd = sd * math.sqrt(2.0)  # of a difference
+        self._arms = {arm: place for place, arm in enumerate(problem.arms)}
+        self._of: list[list[Result]] = [[] for _ in problem.arms]
         self._count = np.zeros(len(self._arms), np.int64)
         shape = (len(self._arms), len(self._sd))
         self._low, self._high = np.full(shape, math.inf), np.full(shape, -math.inf)
@@ -54,11 +60,11 @@ class Holder:
             return
         for name in arms:
             arm = self._arms[name]
-            values = np.array([r.values for r in self._of[arm] if r.counts], dtype=float)
-            self._count[arm] = len(values)
+            self._count[arm] = 0
             self._low[arm], self._high[arm] = math.inf, -math.inf
-            if len(values):
-                self._low[arm], self._high[arm] = values.min(axis=0), values.max(axis=0)
+            for result in self._of[arm]:
+                if result.counts:
+                    self._widen(arm, result)
         first = [next((r.number for r in of if r.counts), math.inf) for of in self._of]
         least = min(first)
         self._opened = first.index(least) if least < math.inf else None
@@ -112,11 +118,20 @@ class Holder:
         return self._is_outside(arm, result)
 
     def _count_in(self, arm: int, result: Result) -> None:
-        self._count[arm] += 1
-        self._low[arm] = np.minimum(self._low[arm], result.values)
-        self._high[arm] = np.maximum(self._high[arm], result.values)
+        self._widen(arm, result)
         if self._opened is None:
             self._opened = arm
+
+    def _widen(self, arm: int, result: Result) -> None:
+        """Take a result into what was measured of its arm."""
+        self._count[arm] += 1
+        x = self._compared(result)
+        self._low[arm] = np.fmin(self._low[arm], x)
+        self._high[arm] = np.fmax(self._high[arm], x)
+
+    def _compared(self, result: Result) -> Floats:
+        """Return values as they are compared; NaN where one is missing."""
+        return self._problem.compared(np.array(result.values, dtype=np.float64))
 
     def _doubt(self, arm: int) -> bool:
         """Hold the only result of an arm, unless someone has confirmed it."""
@@ -136,7 +151,7 @@ class Holder:
         return self._is_outside(first, sole) and self._doubt(first)
 
     def _agree(self, one: Result, other: Result) -> bool:
-        return not self._far(one, np.asarray(other.values), np.asarray(other.values))
+        return not self._far(one, self._compared(other), self._compared(other))
 
     def _is_outside(self, arm: int, result: Result) -> bool:
         """Whether a result is far outside what was measured of the other arms."""
@@ -147,6 +162,7 @@ class Holder:
         return self._far(result, self._low[others].min(axis=0), self._high[others].max(axis=0))
 
     def _far(self, result: Result, low: Floats, high: Floats) -> bool:
-        x = np.asarray(result.values)
+        x = self._compared(result)
         beyond = np.maximum(low - x, x - high) / self._sd
-        return not bool((beyond <= self.limit).all())
+        known = np.isfinite(low) & np.isfinite(x) & np.isfinite(self._sd)
+        return self.limit is not None and not bool((beyond[known] <= self.limit).all())

@@ -45,10 +45,11 @@ def _encodable(text: str) -> bool:
 
 def check_units(problem: Problem) -> None:
     """Check that the variances are such that everything can be reckoned and read again."""
-    for objective, variance in zip(
-        problem.objectives, problem.covariance.diagonal().tolist(), strict=True
-    ):
-        if not VARIANCES[0] <= variance <= VARIANCES[1]:
+    each = problem.usual_covariance if problem.covariance is None else problem.covariance
+    variances = np.diagonal(each, axis1=-2, axis2=-1).reshape(-1, problem.d)
+    for c, variance in ((c, v) for row in variances.tolist() for c, v in enumerate(row)):
+        objective = problem.objectives[c]
+        if not np.isnan(variance) and not VARIANCES[0] <= variance <= VARIANCES[1]:
             raise InputError(
                 f"the variance of {quote(objective)} must lie between {VARIANCES[0]:g} and "
                 f"{VARIANCES[1]:g}, got {variance:g}: choose other units"

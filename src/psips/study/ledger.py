@@ -9,6 +9,8 @@ from typing import Any
 
 from psips.errors import InputError, quote
 
+Values = tuple[float | None, ...]  # in the order of the objectives; None is missing
+
 
 def tag_of(identity: str, key: str) -> str:
     """Return what tells the tickets of one ask, in one study, from all others.
@@ -67,8 +69,8 @@ class Result:
     number : int
         1 for the first result of the study.
     arm : str
-    values : tuple of float
-        In the order of the objectives, as they count now.
+    values : tuple of float or None
+        In the order of the objectives, as they count now; None for one that is missing.
     told : str
         When, in UTC.
     ticket : str or None
@@ -86,7 +88,7 @@ class Result:
 
     number: int
     arm: str
-    values: tuple[float, ...]
+    values: Values
     told: str
     ticket: str | None = None
     corrected: int = 0
@@ -183,7 +185,9 @@ class Ledger:
         self.waiting.update((ticket.id, ticket) for ticket in made)
         return made
 
-    def tell(self, arm: str, values: Sequence[float], at: str, ticket: str | None) -> Result:
+    def tell(
+        self, arm: str, values: Sequence[float | None], at: str, ticket: str | None
+    ) -> Result:
         """Take in a result."""
         result = Result(len(self.results) + 1, arm, tuple(values), at, ticket)
         self.results.append(result)

@@ -8,11 +8,17 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 from psips.errors import InputError, listing, nearest, quote, unknown
-from psips.input.quantities import as_float, parse_number
+from psips.input.quantities import as_float, in_words, parse_number
 from psips.input.tabular import read_grid
 from psips.problem import Problem
-from psips.problem.measurements import ARM, check_size, means_refused, summary_column
-from psips.study.ledger import Ledger
+from psips.problem.measurements import (
+    ARM,
+    check_size,
+    is_missing,
+    means_refused,
+    summary_column,
+)
+from psips.study.ledger import Ledger, Values
 
 TICKET = "ticket"  # the column that names the ticket
 
@@ -31,7 +37,7 @@ class Told(NamedTuple):
 
     ticket: str | None
     arm: str
-    values: tuple[float, ...]
+    values: Values
     kept: Mapping[str, str] | None = None
     where: str = ""
 
@@ -170,7 +176,7 @@ def _read_row(
 ) -> tuple[Told | None, list[str]]:
     """Return a result, or everything that is wrong with it."""
     wrong: list[str] = []
-    values: list[float] = []
+    values: list[float | None] = []
     name, arm = _text(cells.get(TICKET)), _text(cells.get(ARM))
     try:
         arm = _find_arm(problem, ledger, name, arm)
@@ -181,6 +187,8 @@ def _read_row(
             values.append(_number(problem, c, cells.get(objective)))
         except InputError as error:
             wrong.append(str(error))
+    if not wrong and all(value is None for value in values):
+        wrong.append("the result has no value in any objective: give at least one")
     if wrong or arm is None:
         return None, wrong
     return Told(name, arm, tuple(values)), []
@@ -217,10 +225,12 @@ def _is_known(problem: Problem, ledger: Ledger, told: Told) -> bool:
         )
     if result.values != told.values:
         has = ", ".join(
-            f"{o}={v!r}" for o, v in zip(problem.objectives, result.values, strict=True)
+            f"{o}={in_words(v) if v is None else repr(v)}"
+            for o, v in zip(problem.objectives, result.values, strict=True)
         )
+        what = "is to be completed" if None in result.values else "was wrong"
         raise InputError(
-            f"ticket {ticket.id!r} has another result already ({has}): if that one was wrong, "
+            f"ticket {ticket.id!r} has another result already ({has}): if that one {what}, "
             "correct it"
         )
     return True
@@ -233,19 +243,22 @@ def _text(cell: Any) -> str | None:
     return str(cell)
 
 
-def _number(problem: Problem, c: int, cell: Any) -> float:
-    """Read a cell of a file or of a table."""
+def _number(problem: Problem, c: int, cell: Any) -> float | None:
+    """Read a cell of a file or of a table; None if it is missing and may be."""
+    objective, scale = problem.objectives[c], problem.scales[c]
     if isinstance(cell, float) and math.isfinite(cell):
-        return check_size(problem, c, cell)
-    what = f"the value of {quote(problem.objectives[c])}"
-    if cell is None or cell == "":
+        return scale.check(objective, check_size(problem, c, cell))
+    what = f"the value of {quote(objective)}"
+    if is_missing(cell):
+        if problem.partial:
+            return None
         raise InputError(
-            f"{what} is missing: fill it in, or leave such lines of a file out with "
-            "--skip-incomplete"
+            f"{what} is missing: fill it in, leave such lines of a file out with "
+            "--skip-incomplete, or allow for results with holes by partial = true in the design"
         )
     value = parse_number(what, cell) if isinstance(cell, str) else as_float(cell)
     if value is None:
         raise InputError(f"{what} must be a number, got {quote(cell)}")
     if not math.isfinite(value):
         raise InputError(f"{what} must be finite, got {quote(cell)}")
-    return check_size(problem, c, value)
+    return scale.check(objective, check_size(problem, c, value))

@@ -6,19 +6,23 @@ decimal point, a unit or a column does, or a variance that was registered too sm
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from psips.kernels.model import Floats
 from psips.problem import Problem
-from psips.study.ledger import Result
+from psips.problem.noise import KNOWN
+from psips.study.ledger import Result, Values
 from psips.study.rows import Told
 
 FAR = 10.0  # standard deviations from the median of the arm's results
 ENOUGH = 1000  # results of an arm that are looked at, the latest
 VERY_FAR = 100.0  # the same from every other arm, for an arm without results
 SPREADS = 10.0  # and so many times what lies between the other arms
+LEAST = 10  # results from which on standard deviations are estimated, if they are not given
+NORMAL = 1.4826  # standard deviations of a normal in its median distance from the median
 NEAR = 5.0  # standard deviations within which a value is offered instead
 SLIPS = (10.0, 100.0, 1000.0, 0.1, 0.01, 0.001, -1.0)  # what a value may be off by
 
@@ -42,22 +46,22 @@ def find_slips(
     told : sequence of Told
         The new ones, which are compared with each other as well.
     """
-    sd = np.sqrt(np.diag(problem.covariance))
+    sd = _deviations(problem, results, told)
     new: dict[str, list[int]] = {}
     for place, one in enumerate(told):
         new.setdefault(one.arm, []).append(place)
-    old: dict[str, list[tuple[float, ...]]] = {}
+    old: dict[str, list[Values]] = {}
     for result in results:
         if result.arm in new and not result.withdrawn:
             old.setdefault(result.arm, []).append(result.values)
     found: list[tuple[int, int, float, str]] = []  # place, objective, compared with, whose
     for arm, places in new.items():
         known = old.get(arm, [])[-ENOUGH:]
-        values = np.array([told[place].values for place in places])
+        values = _compared(problem, [told[place].values for place in places])
         whose = f"the other results of arm {arm!r}"
-        rows = np.concatenate([np.reshape(known, (-1, len(sd))), values])
+        rows = np.concatenate([_compared(problem, known), values])
         if len(rows) >= 3:
-            centre = np.median(rows, axis=0)
+            centre = _median(rows)
             for k, c in np.argwhere(np.abs(values - centre) > FAR * sd).tolist():
                 found.append((places[k], c, float(centre[c]), whose))
         elif len(rows) == 2:
@@ -67,7 +71,7 @@ def find_slips(
             for c, middle in _far_from_others(problem, results, told, arm, values[0], sd):
                 found.append((places[0], c, middle, "every other arm"))
     return [
-        _sentence(problem, study, len(results) + place + 1, told[place], c, middle, whose)
+        _sentence(problem, study, len(results) + place + 1, told[place], c, middle, sd, whose)
         for place, c, middle, whose in sorted(found)
     ]
 
@@ -81,35 +85,86 @@ def _far_from_others(
     sd: Floats,
 ) -> list[tuple[int, float]]:
     """Compare the first result of an arm with the other arms: objectives, and the nearest."""
-    rows: dict[str, list[tuple[float, ...]]] = {}
+    rows: dict[str, list[Values]] = {}
     known = [(one.arm, one.values) for one in results if not one.withdrawn]
     for other, row in (*known, *((one.arm, one.values) for one in told)):
         if other != arm:
             rows.setdefault(other, []).append(row)
     if not rows:
         return []
-    medians = np.array([np.median(some[-ENOUGH:], axis=0) for some in rows.values()])
+    medians = np.array([_median(_compared(problem, r[-ENOUGH:])) for r in rows.values()])
     far = []
     for c in range(problem.d):
-        away = np.abs(medians[:, c] - values[c])
-        if away.min() > max(VERY_FAR * sd[c], SPREADS * np.ptp(medians[:, c])):
-            far.append((c, float(medians[away.argmin(), c])))
+        known = medians[np.isfinite(medians[:, c]), c]
+        away = np.abs(known - values[c])
+        if len(known) and away.min() > max(VERY_FAR * sd[c], SPREADS * np.ptp(known)):
+            far.append((c, float(known[away.argmin()])))
     return far
 
 
+def _compared(problem: Problem, rows: Sequence[Values]) -> Floats:
+    """Return results (N, d) as they are compared; NaN where a value is missing."""
+    return problem.compared(np.array(rows, dtype=np.float64).reshape(-1, problem.d))
+
+
+def _median(rows: Floats) -> Floats:
+    """Return the median of each column; NaN of one in which everything is missing."""
+    seen = [column[np.isfinite(column)] for column in rows.T]
+    return np.array([np.median(one) if len(one) else np.nan for one in seen])
+
+
+def _deviations(problem: Problem, results: Sequence[Result], told: Sequence[Told]) -> Floats:
+    """Return the standard deviations (d,) of one result; NaN while they are not known.
+
+    If they are to be estimated: by the median distance from the medians of the arms, which a
+    slip does not change much.
+    """
+    given = np.sqrt(np.diag(problem.usual_covariance))
+    if problem.noise == KNOWN or not np.isnan(given).all():
+        return given
+    rows: dict[str, list[Values]] = {}
+    pairs = [(result.arm, result.values) for result in results if not result.withdrawn]
+    for arm, values in (*pairs, *((one.arm, one.values) for one in told)):
+        rows.setdefault(arm, []).append(values)
+    enough = [_compared(problem, some[-ENOUGH:]) for some in rows.values() if len(some) > 2]
+    if sum(map(len, enough)) < LEAST:
+        return given
+    away = np.abs(np.concatenate([some - _median(some) for some in enough]))
+    sd = NORMAL * _median(away)
+    return np.where(sd > 0, sd, np.nan)
+
+
 def _sentence(
-    problem: Problem, study: str, number: int, told: Told, c: int, middle: float, whose: str
+    problem: Problem,
+    study: str,
+    number: int,
+    told: Told,
+    c: int,
+    middle: float,
+    sds: Floats,
+    whose: str,
 ) -> str:
-    objective, value = problem.objectives[c], told.values[c]
-    sd = float(np.sqrt(problem.covariance[c, c]))
+    objective, value, sd = problem.objectives[c], told.values[c], float(sds[c])
+    assert value is not None
+    point = np.zeros(problem.d)
+    point[c] = middle
+    about = float(problem.measured(point)[c])
+    meant = _instead(value, lambda v: _away(problem, c, v, middle) / sd)
     return (
-        f"{told.where}{objective} = {value:g} is {abs(value - middle) / sd:,.0f} standard "
-        f"deviations from {whose} (about {middle:g}): if it is a slip, `psips study correct "
-        f"{study} --result {number} --value {objective}={_instead(value, middle, sd)}`"
+        f"{told.where}{objective} = {value:g} is {_away(problem, c, value, middle) / sd:,.0f} "
+        f"standard deviations from {whose} (about {about:g}): if it is a slip, `psips study "
+        f"correct {study} --result {number} --value {objective}={meant}`"
     )
 
 
-def _instead(value: float, middle: float, sd: float) -> str:
+def _away(problem: Problem, c: int, value: float, middle: float) -> float:
+    """Return how far a value of an objective is from a middle, as they are compared."""
+    if problem.scales[c].log:
+        value = math.log(value) if value > 0 else math.inf
+    return abs(value - middle)
+
+
+def _instead(value: float, away: Callable[[float], float]) -> str:
     """Return what may have been meant: the value with its point or its sign elsewhere."""
-    meant = [value / slip for slip in SLIPS if abs(value / slip - middle) <= NEAR * sd]
-    return f"{min(meant, key=lambda v: abs(v - middle)):g}" if meant else "..."
+    meant = [value / slip for slip in SLIPS if away(value / slip) <= NEAR]
+    return f"{min(meant, key=away):g}" if meant else "..."

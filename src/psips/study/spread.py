@@ -29,18 +29,26 @@ class Spread(NamedTuple):
 def spreads(state: State) -> list[Spread]:
     """Return the spread in each objective; nothing while no arm has two results."""
     problem = state.problem
-    counted = [result for result in state.ledger.results if not result.withdrawn]
+    if problem.covariance is None:
+        return []
+    counted = [
+        result
+        for result in state.ledger.results
+        if not result.withdrawn and None not in result.values
+    ]
     arms = np.array([problem.arm_index(result.arm) for result in counted], np.int64)
     pulls = np.bincount(arms, minlength=problem.K)
+    if len(counted) == 0:
+        return []
     freedom = len(counted) - np.count_nonzero(pulls)
     if freedom < 1:
         return []
     from scipy.stats import chi2
 
-    values = np.array([result.values for result in counted])
+    values = problem.compared([result.values for result in counted])  # type: ignore[arg-type]
     sums = np.column_stack([np.bincount(arms, column, problem.K) for column in values.T])
     squares = ((values - (sums / np.maximum(pulls, 1)[:, None])[arms]) ** 2).sum(axis=0)
-    ratios = np.sqrt(squares / freedom / np.diag(problem.covariance)).tolist()
+    ratios = np.sqrt(squares / freedom / np.diag(problem.usual_covariance)).tolist()
     low, high = np.sqrt(freedom / chi2.ppf([0.975, 0.025], freedom)).tolist()
     return [
         Spread(name, r, r * low, r * high)

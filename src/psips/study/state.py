@@ -12,6 +12,7 @@ depends on the results alone, to the bit.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -19,13 +20,13 @@ import numpy as np
 
 from psips.errors import InputError
 from psips.problem import Problem
-from psips.problem.measurements import check_size
+from psips.problem.measurements import read_cell
 from psips.session import Session, read_rules
 from psips.store import DamagedError, Event, Snapshot, broken_link
 from psips.store.events import START, canonical
 from psips.study.conduct import Conduct
 from psips.study.holding import Holder
-from psips.study.ledger import Ledger, Result
+from psips.study.ledger import Ledger, Result, Values
 from psips.study.people import VERSION
 from psips.study.restoring import fits, no_garbage
 
@@ -69,8 +70,7 @@ class State:
         self.conduct = Conduct(hold=None) if self.schema == 1 else Conduct.read(data["conduct"])
         self._start_sessions()
         self.ledger = Ledger(created.study, self.identity)
-        variances = self.problem.covariance.diagonal()
-        self.holder = Holder((variances**0.5).tolist(), self.problem.arms, self.conduct.hold)
+        self.holder = Holder(self.problem, self.conduct.hold)
         self.keys: dict[str, Recorded] = {}
         self.proposals: dict[int, dict[str, Any]] = {}  # changes that wait for another person
         self.closed = False
@@ -248,15 +248,17 @@ class State:
         if learn and counted and not changed:
             for session in self.sessions:
                 for result in counted:
-                    x = self.problem.inward(result.values)
+                    row = np.array(result.values, dtype=np.float64)  # None becomes NaN
+                    x = self.problem.inward(self.problem.compared(row))
                     session.engine.learn(self.problem.arm_index(result.arm), x)
                 session.engine.judge()
         return changed
 
-    def _read(self, values: Mapping[str, float]) -> tuple[float, ...]:
+    def _read(self, values: Mapping[str, Any]) -> Values:
         """Return the values of a result; an event of others may have any, of any size."""
         named = enumerate(self.problem.objectives)
-        return tuple(check_size(self.problem, c, float(values[o])) for c, o in named)
+        cells = [read_cell(self.problem, c, values[o]) for c, o in named]
+        return tuple(None if math.isnan(cell) else cell for cell in cells)
 
     def _rebuild(self, events: Sequence[Event]) -> None:
         """Replay the log with the results as they count now and the asks as they were."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -295,7 +296,7 @@ class Study(View):
         key : str, optional
             Of the event: given again with the same key, it is recorded once.
         """
-        new = read_changes(self.problem, values)
+        new = {o: _known(x) for o, x in read_changes(self.problem, values).items()}
         decide = changes.correction(changes.find_result(ticket, result), new, reason)
 
         def same(event: Event) -> bool:
@@ -378,9 +379,14 @@ class Study(View):
         released = tuple(r.number for r in found if r.counts and not r.confirmed)
         return Receipt((), known, state.session.stopped, waits=waits, released=released)
 
-    def _read(self, values: Any) -> list[float]:
+    def _read(self, values: Any) -> list[float | None]:
         cells: list[float] = read_values(self.problem, values).tolist()
-        return cells
+        return [_known(x) for x in cells]
+
+
+def _known(value: float) -> float | None:
+    """Return a value; None if it is missing."""
+    return None if math.isnan(value) else value
 
 
 @contextmanager

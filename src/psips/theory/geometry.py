@@ -232,6 +232,11 @@ class _Game:
 
         watch()
 
+        if np.isnan(problem.usual_covariance).any():
+            raise InputError(
+                "how hard a problem is depends on its noise, which is not known here: give a "
+                "covariance or a noise_guess"
+            )
         self.problem = problem
         self.truth = Instance(problem.name, problem, np.asarray(theta, dtype=np.float64))
         self.mu = np.ascontiguousarray(problem.inward(self.truth.means))
@@ -261,7 +266,8 @@ class _Game:
         if model.unstructured:
             raised = np.maximum(w, FLOOR * w.max())
             p = posterior_of(model, raised, nothing, self.basis)
-            p.C[:] = model.Sigma / raised[:, None, None]
+            each = model.noise.given if len(model.noise.given) else model.Sigma
+            p.C[:] = each / raised[:, None, None]
         else:
             V = self.A.T @ (w[:, None] * self.A) + FLOOR * w.max() * np.eye(self.A.shape[1])
             F = np.linalg.inv(np.linalg.cholesky(V)).T  # F F^T = V^-1

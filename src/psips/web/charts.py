@@ -15,7 +15,7 @@ import numpy as np
 
 from psips.kernels.model import Floats
 from psips.plots.planes import BLUE, GREY, LINES, RADIUS_95, VERMILION, pair_front
-from psips.web.looks import Answer, Course, Look, covariance_of
+from psips.web.looks import Answer, Course, Look
 
 WIDTH, HEIGHT = 640, 440
 LEFT, RIGHT, TOP, BOTTOM = 70, 14, 12, 52
@@ -86,7 +86,6 @@ def front(look: Look, x: int, y: int, hide: bool) -> str:
         return '<p class="small">There is nothing to draw yet.</p>'
     if look.problem.d == 1:
         return _intervals(look, shown)
-    sds = np.sqrt(np.diag(look.problem.covariance))
     across = axis_of((a.means[x] for a in shown), LEFT, WIDTH - RIGHT)
     up = axis_of((a.means[y] for a in shown), HEIGHT - BOTTOM, TOP)
     parts = [_frame(across, up, _title(look, x), _title(look, y), HEIGHT)]
@@ -95,8 +94,7 @@ def front(look: Look, x: int, y: int, hide: bool) -> str:
     for answer in sorted(shown, key=lambda a: -a.mark):
         region = ""
         if len(shown) <= REGIONS or answer.mark != 3:
-            spread = answer.errors[x] / sds[x]  # the errors are this times each deviation
-            region = _ellipse(covariance_of(look.problem, x, y), spread, across, up)
+            region = _ellipse(answer.covariance[np.ix_([x, y], [x, y])], across, up)
         place = (across.at(answer.means[x]), up.at(answer.means[y]))
         drawn.append(_point(look, answer, place, region))
     inner = f'x="{LEFT}" y="{TOP}" width="{WIDTH - LEFT - RIGHT}" height="{up.start - TOP}"'
@@ -160,11 +158,13 @@ def in_words(look: Look, answer: Answer) -> str:
     return f"{answer.name}: {values}; {answer.label}"
 
 
-def _ellipse(Sigma: Floats, spread: float, across: Axis, up: Axis) -> str:
-    """Draw the region of posterior probability 0.95, around the origin."""
+def _ellipse(C: Floats, across: Axis, up: Axis) -> str:
+    """Draw the region of posterior probability 0.95, around the origin; none if not known."""
+    if not np.isfinite(C).all():
+        return ""
     scale = np.diag([across.scale, up.scale])
-    values, vectors = np.linalg.eigh(scale @ Sigma @ scale)
-    a, b = RADIUS_95 * spread * np.sqrt(np.maximum(values[::-1], 0.0))
+    values, vectors = np.linalg.eigh(scale @ C @ scale)
+    a, b = RADIUS_95 * np.sqrt(np.maximum(values[::-1], 0.0))
     turn = math.degrees(math.atan2(vectors[1, 1], vectors[0, 1]))
     radii = f'rx="{a:.1f}" ry="{b:.1f}"'
     return f'<ellipse class="region" {radii} transform="rotate({turn:.1f})"/>'
@@ -217,7 +217,7 @@ def _short(name: str, most: int = 18) -> str:
 
 def _title(look: Look, c: int) -> str:
     better = "more" if look.problem.directions[c] == "max" else "less"
-    return f"{_short(look.problem.objectives[c], 40)} ({better} is better)"
+    return f"{_short(look.problem.labels[c], 40)} ({better} is better)"
 
 
 def _frame(across: Axis, up: Axis, below: str, beside: str, height: float) -> str:

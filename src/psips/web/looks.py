@@ -41,6 +41,7 @@ class Answer(NamedTuple):
     pulls: int | None  # results, if it is an arm as well
     means: tuple[float, ...]
     errors: tuple[float, ...]
+    covariance: Floats  # (d, d) of the means
     mark: int  # which of `psips.plots.planes.MARKS`
     candidate: bool
     verdict: str
@@ -160,8 +161,9 @@ def _counts(known: Status) -> tuple[list[int], list[int]]:
 
 def _answers(problem: Problem, known: Status) -> list[Answer]:
     table = known.answers
-    means = np.column_stack([table[f"{o} estimate"] for o in problem.objectives])
-    errors = np.column_stack([table[f"{o} se"] for o in problem.objectives])
+    assert known.covariances is not None
+    means = np.column_stack([table[f"{o} estimate"] for o in problem.labels])
+    errors = np.column_stack([table[f"{o} se"] for o in problem.labels])
     columns = ("candidate", "verdict", "reason", "probability")
     rest = zip(*(table[column].tolist() for column in columns), strict=True)
     marks = marks_of(known)
@@ -173,6 +175,7 @@ def _answers(problem: Problem, known: Status) -> list[Answer]:
             pulls[place],
             tuple(means[place]),
             tuple(errors[place]),
+            known.covariances[place],
             marks[place],
             *row,
         )
@@ -216,8 +219,3 @@ class Course:
 def course_of(study: Study) -> Course:
     """Take a copy of the results in their order."""
     return Course(study.state.seq, history_of(study))
-
-
-def covariance_of(problem: Problem, x: int, y: int) -> Floats:
-    """Return the covariance of the noise in two objectives."""
-    return np.asarray(problem.covariance[np.ix_([x, y], [x, y])], np.float64)

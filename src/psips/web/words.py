@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from psips.input.quantities import in_words
 from psips.store import Event, is_time
 from psips.study.state import ASKED, CLOSED, CONFIRMED, CORRECTED, CREATED, TOLD, WITHDRAWN
 
@@ -100,4 +101,4 @@ def _few(parts: list[str], size: int | None = None) -> str:
 
 
 def _values(values: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {value:.6g}" for name, value in values.items())
+    return ", ".join(f"{name} {in_words(value)}" for name, value in values.items())

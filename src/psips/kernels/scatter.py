@@ -1,0 +1,296 @@
+"""How results of an arm scatter, and the covariance of its mean that follows.
+
+Known noise: Sigma_a is given. Unknown noise, OWN: Sigma_a is estimated from the results of the
+arm alone, its variances as they are and its correlations drawn towards 0 by d + 1 results.
+POOLED: from the results of all arms. A mean then has Student's law, not a normal one, and what
+stopping rules look at is its far tail. So the covariance is inflated: with ``level`` the square
+z^2 of the normal that the rule looks at, by the t^2 / z^2 at which Student's law has the tail
+that the normal has at z. By Wallace (1959)
+
+    t^2 = nu (exp(z^2 ((8 nu + 3) / (8 nu + 1))^2 / nu) - 1),
+
+a little more than exact for nu < 3. Directions that combine d objectives are taken into
+account with d - 1 degrees of freedom less.
+
+Results with holes: with n_p results of the pattern p of objectives and E_p the rows of the
+identity that it has, the precision of the mean is sum_p n_p E_p' (E_p Sigma E_p')^-1 E_p, and
+the mean is the weighted least squares estimate. The scatter of two objectives comes from the
+results that have both.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from psips.kernels.grids import floats, floats2, ints
+from psips.kernels.jit import bare, kernel, part
+from psips.kernels.model import EACH, OWN, POOLED, SHARED, Floats, Model, NoiseModel
+from psips.kernels.records import Record, record
+
+LATEST = 60.0  # exponent from which on Student's tail is as good as infinite
+ENOUGH = 1.0  # degrees of freedom from which on noise counts as known
+
+
+@record
+class Scatter(Record):
+    """Sums over results, less the first value of the arm; updated in place.
+
+    All arrays are empty if the noise is known, the same for all arms, and nothing is missing.
+    """
+
+    origin: Floats  # (K, d) the first value seen
+    count: Floats  # (K, d, d) results that have both objectives
+    sums: Floats  # (K, d, d) of the first objective over these
+    cross: Floats  # (K, d, d) of the products of both
+    seen: Floats  # (K, 2^d) results by pattern of objectives; (0, 0) without holes
+    seen_sums: Floats  # (K, 2^d, d) their sums
+    C: Floats  # (K, d, d) covariance of each arm's mean
+    freedom: Floats  # (K,) degrees of freedom of the noise; below 1 it is not known yet
+    level: Floats  # (1,) z^2
+
+
+def empty_scatter(model: Model) -> Scatter:
+    """Return the scatter of no results."""
+    noise, d = model.noise, model.d
+    K = model.K if noise.mode != SHARED or noise.partial else 0
+    K, d = (K, d) if K else (0, 0)
+    H, P = (K, 2**d) if noise.partial else (0, 0)
+    return Scatter(
+        origin=np.zeros((K, d)),
+        count=np.zeros((K, d, d)),
+        sums=np.zeros((K, d, d)),
+        cross=np.zeros((K, d, d)),
+        seen=np.zeros((H, P)),
+        seen_sums=np.zeros((H, P, d if H else 0)),
+        C=np.zeros((K, d, d)),
+        freedom=np.zeros(K),
+        level=np.zeros(1),
+    )
+
+
+@kernel
+def students_share(freedom: float, level: float) -> float:
+    """Return t^2 / z^2 of equal tails, z^2 the level."""
+    if level <= 0.0:
+        return 1.0
+    bend = (8.0 * freedom + 3.0) / (8.0 * freedom + 1.0)
+    exponent = level * bend * bend / freedom
+    if exponent > LATEST:
+        exponent = LATEST
+    return freedom * math.expm1(exponent) / level
+
+
+@bare
+def take(s: Scatter, arm: int, x: Floats) -> None:
+    """Add a result ``x`` (d,) with NaN where a value is missing."""
+    d = x.shape[0]
+    pattern = 0
+    for c in range(d):
+        if not math.isnan(x[c]):
+            pattern += 1 << c
+            if s.count[arm, c, c] == 0.0:
+                s.origin[arm, c] = x[c]
+    for c in range(d):
+        if math.isnan(x[c]):
+            continue
+        here = x[c] - s.origin[arm, c]
+        for e in range(d):
+            if not math.isnan(x[e]):
+                s.count[arm, c, e] += 1.0
+                s.sums[arm, c, e] += here
+                s.cross[arm, c, e] += here * (x[e] - s.origin[arm, e])
+        if s.seen.shape[0] > 0:
+            s.seen_sums[arm, pattern, c] += here
+    if s.seen.shape[0] > 0:
+        s.seen[arm, pattern] += 1.0
+
+
+@bare
+def _add_up(s: Scatter, arm: int, c: int, e: int) -> float:
+    """Return the sum of products of two objectives around the means of the arm."""
+    n = s.count[arm, c, e]
+    if n == 0.0:
+        return 0.0
+    return s.cross[arm, c, e] - s.sums[arm, c, e] * s.sums[arm, e, c] / n
+
+
+@bare
+def _binary_variance(s: Scatter, first: int, last: int, c: int) -> float:
+    """Variance of values that are 0 or 1, with one of each added to the results."""
+    total = ones = 0.0
+    for a in range(first, last):
+        n = s.count[a, c, c]
+        total += n
+        ones += abs(n * s.origin[a, c] + s.sums[a, c, c])
+    share = (ones + 1.0) / (total + 2.0)
+    return share * (1.0 - share)
+
+
+@part
+def covariance(noise: NoiseModel, s: Scatter, arm: int, out: Floats) -> float:
+    """Write the covariance of one result of ``arm``; return its degrees of freedom.
+
+    0 if a variance is not known yet.
+    """
+    d = out.shape[0]
+    if noise.mode == SHARED or noise.mode == EACH:
+        for c in range(d):
+            for e in range(d):
+                out[c, e] = noise.given[arm, c, e]
+        return np.inf
+    first, last = (0, s.count.shape[0]) if noise.mode == POOLED else (arm, arm + 1)
+    free = floats2(d, d)
+    for c in range(d):
+        for e in range(d):
+            free[c, e] = noise.worth
+            out[c, e] = noise.worth * noise.guess[c, e]
+            for a in range(first, last):
+                free[c, e] += max(s.count[a, c, e] - 1.0, 0.0)
+                out[c, e] += _add_up(s, a, c, e)
+    least = np.inf
+    sd = floats(d)
+    for c in range(d):
+        least = min(least, free[c, c])
+        if free[c, c] <= 0.0 or (noise.binary[c] == 0.0 and not out[c, c] > 0.0):
+            return 0.0
+        sd[c] = math.sqrt(max(out[c, c], 0.0) / free[c, c])
+    for c in range(d):
+        for e in range(d):
+            if c != e:
+                spread = sd[c] * sd[e] * (free[c, e] + d + 1.0)
+                out[c, e] = out[c, e] / spread if spread > 0.0 else 0.0
+    for c in range(d):
+        if noise.binary[c] != 0.0 and noise.worth == 0.0:
+            sd[c] = math.sqrt(_binary_variance(s, first, last, c))
+        out[c, c] = sd[c] * sd[c]
+    for c in range(d):
+        for e in range(d):
+            if c != e:
+                out[c, e] *= sd[c] * sd[e]
+    return least - (d - 1.0)
+
+
+@part
+def cholesky(S: Floats, R: Floats) -> bool:
+    """Write the lower Cholesky factor; False if the matrix is not positive definite."""
+    d = S.shape[0]
+    for i in range(d):
+        for j in range(d):
+            R[i, j] = 0.0
+        for j in range(i + 1):
+            total = S[i, j]
+            for k in range(j):
+                total -= R[i, k] * R[j, k]
+            if i == j:
+                if not total > 1e-12 * S[i, i]:
+                    return False
+                R[i, i] = math.sqrt(total)
+            else:
+                R[i, j] = total / R[j, j]
+    return True
+
+
+@part
+def invert(S: Floats, m: int, out: Floats) -> None:
+    """Write the inverse of the leading (m, m) block of a positive definite matrix."""
+    L = floats2(m, m)
+    for i in range(m):
+        for j in range(i + 1):
+            total = S[i, j]
+            for k in range(j):
+                total -= L[i, k] * L[j, k]
+            L[i, j] = math.sqrt(max(total, 1e-300)) if i == j else total / L[j, j]
+    inner = floats2(m, m)  # L^-1
+    for j in range(m):
+        for i in range(j, m):
+            total = 1.0 if i == j else 0.0
+            for k in range(j, i):
+                total -= L[i, k] * inner[k, j]
+            inner[i, j] = total / L[i, i]
+    for i in range(m):
+        for j in range(m):
+            total = 0.0
+            for k in range(max(i, j), m):
+                total += inner[k, i] * inner[k, j]
+            out[i, j] = total
+
+
+@part
+def weighted_mean(s: Scatter, arm: int, Sigma: Floats, mean: Floats, C: Floats) -> None:
+    """Mean (d,) of results with holes and its covariance (d, d), all objectives seen."""
+    d = Sigma.shape[0]
+    precision, sub, inverse = floats2(d, d), floats2(d, d), floats2(d, d)
+    right, idx = floats(d), ints(d)
+    for pattern in range(1, s.seen.shape[1]):
+        n = s.seen[arm, pattern]
+        if n == 0.0:
+            continue
+        m = 0
+        for c in range(d):
+            if (pattern >> c) & 1:
+                idx[m] = c
+                m += 1
+        for i in range(m):
+            for j in range(m):
+                sub[i, j] = Sigma[idx[i], idx[j]]
+        invert(sub, m, inverse)
+        for i in range(m):
+            for j in range(m):
+                precision[idx[i], idx[j]] += n * inverse[i, j]
+                right[idx[i]] += inverse[i, j] * s.seen_sums[arm, pattern, idx[j]]
+    invert(precision, d, C)
+    for c in range(d):
+        mean[c] = s.origin[arm, c]
+        for e in range(d):
+            mean[c] += C[c, e] * right[e]
+
+
+@part
+def settle(noise: NoiseModel, s: Scatter, N: Floats, arm: int, theta: Floats) -> None:
+    """Bring C, the degrees of freedom and, with holes, the mean of an arm up to date."""
+    d = theta.shape[1]
+    Sigma, R, mean = floats2(d, d), floats2(d, d), floats(d)
+    s.freedom[arm] = covariance(noise, s, arm, Sigma)
+    for c in range(d):
+        if s.count[arm, c, c] == 0.0:
+            s.freedom[arm] = 0.0
+    if s.freedom[arm] < ENOUGH:
+        if noise.partial:
+            for c in range(d):
+                n = max(s.count[arm, c, c], 1.0)
+                theta[arm, c] = s.origin[arm, c] + s.sums[arm, c, c] / n
+        return
+    while not cholesky(Sigma, R):  # scatter of pairs, with holes, need not fit together
+        for c in range(d):
+            for e in range(d):
+                if c != e:
+                    Sigma[c, e] *= 0.5
+    if noise.partial:
+        weighted_mean(s, arm, Sigma, mean, s.C[arm])
+        for c in range(d):
+            theta[arm, c] = mean[c]
+    else:
+        for c in range(d):
+            for e in range(d):
+                s.C[arm, c, e] = Sigma[c, e] / N[arm]
+    if noise.mode == OWN or noise.mode == POOLED:
+        factor = students_share(s.freedom[arm], s.level[0])
+        for c in range(d):
+            for e in range(d):
+                s.C[arm, c, e] *= factor
+
+
+@kernel
+def take_in(
+    noise: NoiseModel, s: Scatter, N: Floats, arm: int, x: Floats, theta: Floats
+) -> None:
+    """Take in a result and settle the arms that it says something of."""
+    take(s, arm, x)
+    if noise.mode != POOLED:
+        settle(noise, s, N, arm, theta)
+        return
+    for a in range(N.shape[0]):
+        if N[a] > 0.0:
+            settle(noise, s, N, a, theta)

@@ -1,0 +1,90 @@
+"""Noise that was estimated: how large it seems to be, how sure that is, and where it is not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psips.errors import listing
+from psips.kernels.scatter import ENOUGH
+from psips.problem import Problem
+from psips.problem.noise import ESTIMATE, KNOWN
+from psips.session.engine import Engine
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NAMED = 3  # arms that are named in a sentence
+
+
+def estimated_noise(problem: Problem, engine: Engine) -> pd.DataFrame | None:
+    """Return the standard deviations of one result that were estimated, by arm.
+
+    For each objective ``"... sd"`` and the ends of its 95% interval, ``"... sd low"`` and
+    ``"... sd high"``, if the noise is normal; for each two of them their ``correlation``. One
+    row ``"all arms"`` if the noise is the same for all. None if the noise is given.
+    """
+    if problem.noise == KNOWN:
+        return None
+    import pandas as pd
+    from scipy.special import chdtri
+
+    scatter, signs = engine.belief.scatter, problem.signs
+    rows: dict[str, dict[str, float]] = {}
+    pooled = problem.noise == ESTIMATE
+    groups = {"all arms": range(problem.K)} if pooled else {}
+    for name, places in groups.items() or (
+        (arm, range(a, a + 1)) for a, arm in enumerate(problem.arms)
+    ):
+        count = scatter.count[places]
+        freedom = np.maximum(count - 1.0, 0.0).sum(axis=0)
+        products = scatter.sums[places] * np.swapaxes(scatter.sums[places], 1, 2)
+        S = (scatter.cross[places] - products / np.maximum(count, 1.0)).sum(axis=0)
+        S = S * np.outer(signs, signs)
+        row: dict[str, float] = {}
+        for c, objective in enumerate(problem.objectives):
+            f = float(freedom[c, c])
+            known = f > 0
+            row[f"{objective} sd"] = float(np.sqrt(max(S[c, c], 0.0) / f)) if known else np.nan
+            ends = np.sqrt(f / chdtri(f, np.array([0.025, 0.975]))) if known else [np.nan] * 2
+            row[f"{objective} sd low"] = row[f"{objective} sd"] * float(ends[0])
+            row[f"{objective} sd high"] = row[f"{objective} sd"] * float(ends[1])
+        for c, first in enumerate(problem.objectives):
+            for e in range(c):
+                size = np.sqrt(max(S[c, c] * S[e, e], 0.0))
+                value = float(S[c, e] / size) if size > 0 and freedom[c, e] > 1 else np.nan
+                row[f"correlation of {problem.objectives[e]} and {first}"] = value
+        rows[name] = row
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("arm")
+
+
+def not_known(problem: Problem, engine: Engine) -> str:
+    """Say of which arms the noise is not known well enough to judge; empty if of none.
+
+    Examples
+    --------
+    >>> from psips.session.session import Session
+    >>> problem = Problem(objectives=["yield"], arms=["A", "B"])
+    >>> session = Session(problem, rng=1)
+    >>> session.tell("A", 3.0)
+    >>> not_known(problem, session.engine)
+    "too few results of 'A', 'B' to know their noise: nothing is judged yet"
+    """
+    scatter = engine.belief.scatter.freedom
+    unsure: list[int] = np.flatnonzero(scatter < ENOUGH).tolist()
+    if not unsure:
+        return ""
+    least = engine.model.noise.least
+    few = [problem.arms[a] for a in unsure if engine.belief.pulls[a] < least]
+    names = few or [problem.arms[a] for a in unsure]
+    whose = listing(names[:NAMED]) + (f" and {len(names) - NAMED} more" * (len(names) > NAMED))
+    if problem.noise == KNOWN:
+        return f"results of {whose} lack a value in some objective: nothing is judged yet"
+    their = "its" if len(names) == 1 else "their"
+    if few:
+        return f"too few results of {whose} to know {their} noise: nothing is judged yet"
+    return (
+        f"all results of {whose} are the same in some objective, so that {their} noise is not "
+        f"known: if it is 0 or 1, register it as binary, or give a noise_guess"
+    )
