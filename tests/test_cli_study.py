@@ -71,6 +71,7 @@ BAD = [
     ("create design.toml --name new --seed -1", "seed must be a whole number of at least 0"),
     ("create design.toml --store mysql://here/x", "a store is in SQLite or PostgreSQL"),
     ("create design.toml --store sqlite:///none/a.db", "does not exist: make it first"),
+    ("rank trial --weight 3", "--weight must be objective=number, got '3'"),
     ("ask tiral", "unknown study 'tiral': did you mean 'trial'?"),
     ("ask trial -n 0", "the number of tickets must be a whole number of at least 1, got 0"),
     ("ask trial --expires -2", "tickets expire after a positive time"),

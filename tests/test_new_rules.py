@@ -126,7 +126,7 @@ def command(*arguments: str) -> str:
 
 def test_the_command_line_knows_them() -> None:
     page = " ".join(command("simulate", "--help").split())
-    assert "top-two or last." in page
+    assert "track-and-stop or last." in page
     assert "never or fifty." in page
     found = command("simulate", "near-tie", "--gap", "1", "--sampling", "last", "--runs", "3")
     assert "stopping fifty" in found

@@ -45,6 +45,12 @@ def own(**lines: str) -> str:
 
 # A change of a file, and what is said about it.
 FILES: list[tuple[str, str]] = [
+    (toml(KEYS, more="costs = 3"), "costs must be a mapping from arm to number, or one number"),
+    (toml(KEYS, more="control = 4"), "'control' must be a string, got 4"),
+    (toml(KEYS, more='budget = "x"'), "'budget' must be a number, got 'x'"),
+    (toml(KEYS, more='goal = "nothing"'), "the goal must be 'N optimal', 'settle NAME' or"),
+    (toml(KEYS, more="noise_guess = 3"), "'noise_guess' must be a table, got 3"),
+    (toml(KEYS, more='partial = "yes"'), "partial must be True or False, got 'yes'"),
     (
         toml(KEYS, arms='arms = [["A", "B"], "C"]'),
         "arm number 1 must be a name, got ['A', 'B']",
