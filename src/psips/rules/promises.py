@@ -36,7 +36,9 @@ def promise(rules: Rules, problem: Problem) -> str:
     'Proven: if the noise is Gaussian with the covariance registered, the set is wrong with ...
     """
     delta = f"{rules.delta:g}"
-    known = " with the covariance registered" if problem.covariance is not None else ""
+    given = problem.covariance is not None
+    known = " with the covariance registered" if given else ", its covariance estimated"
+    page = "calibration" if given else "noise that is not known"
     return {
         NONE: (
             f"None: the rule {rules.stopping!r} {STOPPING[rules.stopping].experience}, so "
@@ -53,8 +55,8 @@ def promise(rules: Rules, problem: Problem) -> str:
         MEASURED: (
             f"Measured, not proven: if the noise is Gaussian{known}, "
             f"the set is meant to be wrong with probability at most {delta}. In simulations "
-            "of problems chosen to be hard for it, the rule kept to that; the calibration page "
-            "of the documentation has them."
+            f"of problems chosen to be hard for it, the rule kept to that; the page on {page} "
+            "in the documentation has them."
         ),
         HEURISTIC: (
             f"Heuristic: the thresholds aim at wrong sets with probability at most {delta}; "
