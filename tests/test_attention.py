@@ -62,7 +62,8 @@ def test_compiled_code_is_left_at_once() -> None:
 def test_a_command_is_left_at_once() -> None:
     """The signal is seen, what is registered runs, and Python does not take itself apart."""
     code = (
-        "import atexit, sys\n"
+        "import atexit, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs may ignore it\n"
         "import psips.cli as cli\n"
         "class Part:\n"
         "    def __del__(self): print('taken apart', flush=True)\n"
