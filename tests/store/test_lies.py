@@ -141,7 +141,7 @@ def test_a_forged_cache_that_fits_is_not_reported(study: Study) -> None:
     ("part", "field", "value"),
     [
         ("front", "members", 10**9),
-        ("front", "live", -7),
+        ("front", "outside", -7),
         ("front", "keeper", 2**40),
         ("front", "size", 10**7),
         ("front", "size", -3),
