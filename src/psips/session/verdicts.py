@@ -91,7 +91,10 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
         why = "a linear problem has certificates with parameter_set=Ball(...) only"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
     if len(engine.belief.scatter.C):
-        why = "nothing is proven where noise is estimated, differs between arms, or values lack"
+        why = (
+            "no proof is known where the noise is estimated or differs between arms, or where "
+            "values are missing"
+        )
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
     if not engine.ready:
         why = "some arms have not been measured"
