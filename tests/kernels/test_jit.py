@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import pytest
 from numba.core import types
 
-from psips.kernels.jit import kernel, part
+from psips.kernels.jit import kernel, part, stamp
 
 
 def twice(dispatcher: Any) -> list[tuple[Any, ...]]:
@@ -81,3 +82,107 @@ def test_no_kernel_of_a_default_run_is_compiled_twice(tmp_path: Path) -> None:
         check=True,
         env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": path},
     )
+
+
+# A part in one file, kernels in two others. What is compiled is told by name.
+FILES = {
+    "low.py": """
+from psips.kernels.jit import part, standing
+
+@part
+def add(x: int) -> int:
+    return x + 1
+
+@standing
+@part
+def double(x: int) -> int:
+    return 2 * add(x)
+""",
+    "one.py": """
+from psips.kernels.jit import kernel
+from low import add, double
+
+@kernel
+def first(x: int) -> int:
+    return double(x) + add(x)
+""",
+    "two.py": """
+from psips.kernels.jit import kernel
+from low import add, double
+
+@kernel
+def second(x: int) -> int:
+    return double(x) - add(x)
+""",
+}
+RUN = """
+import sys
+from numba.core import event
+with event.install_recorder("numba:compile") as compiled:
+    from {module} import {name}
+    found = {name}(3)
+print(found, *sorted({{e.data["dispatcher"].py_func.__name__ for _, e in compiled.buffer}}))
+"""
+
+
+def compiled_by(folder: Path, module: str, name: str) -> list[str]:
+    """Call a kernel in a process of its own; its result, and what was compiled for it."""
+    path = os.pathsep.join([str(folder), *filter(None, sys.path)])
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": path}
+    code = RUN.format(module=module, name=name)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        check=True,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout.split()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_what_one_kernel_compiled_another_finds(folder: Path) -> None:
+    assert compiled_by(folder, "one", "first") == ["12", "add", "double", "first"]
+    assert compiled_by(folder, "two", "second") == ["4", "second"]
+    assert compiled_by(folder, "one", "first") == ["12"]
+    assert compiled_by(folder, "two", "second") == ["4"]
+
+
+@pytest.mark.parametrize("lost", ["low.add*", "low.double*", "low.*", "one.*"])
+def test_a_cache_that_lost_files_is_filled_again(folder: Path, lost: str) -> None:
+    compiled_by(folder, "one", "first")
+    compiled_by(folder, "two", "second")
+    for file in (folder / "cache").rglob(lost):
+        file.unlink()
+    assert compiled_by(folder, "two", "second")[0] == "4"
+    assert compiled_by(folder, "one", "first")[0] == "12"
+    assert compiled_by(folder, "one", "first") == ["12"]
+
+
+def test_the_cache_is_of_these_kernels_alone(tmp_path: Path) -> None:
+    before = stamp(tmp_path)
+    (tmp_path / "one.py").write_text("x = 1\n")
+    between = stamp(tmp_path)
+    (tmp_path / "one.py").write_text("x = 12\n")
+    assert len({before, between, stamp(tmp_path)}) == 3
+
+
+def test_any_changed_kernel_makes_the_cache_stale(folder: Path) -> None:
+    compiled_by(folder, "one", "first")
+    changed = RUN.replace("import sys", "import psips.kernels.jit as jit; jit.STAMP += (0,)")
+    path = os.pathsep.join([str(folder), *filter(None, sys.path)])
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": path}
+    done = subprocess.run(
+        [sys.executable, "-c", changed.format(module="one", name="first")],
+        check=True,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.split() == ["12", "add", "double", "first"]

@@ -16,11 +16,12 @@ import numpy as np
 
 from psips.kernels.grids import flags, floats, floats2, ints
 from psips.kernels.halfspace import lead
-from psips.kernels.jit import part
+from psips.kernels.jit import part, standing
 from psips.kernels.model import Floats, Ints
 from psips.kernels.posterior import Posterior, cov, move, moved
 
 
+@standing
 @part
 def nonnegative(G: Floats, b: Floats, m: int, y: Floats) -> None:
     """Solve min_{y >= 0} y'Gy/2 - b.y for the leading m x m block (active set on G)."""

@@ -29,7 +29,7 @@ import math
 import numpy as np
 
 from psips.kernels.halfspace import lead
-from psips.kernels.jit import bare
+from psips.kernels.jit import bare, standing
 from psips.kernels.model import Floats, Ints, Model
 from psips.kernels.posterior import Posterior, cov
 from psips.kernels.records import Record, record
@@ -151,6 +151,7 @@ def is_stale(cover: Cover, results: int) -> bool:
     return life[STAGE] != BUILT or old or life[REJECTED] > 16 + life[AGE] // 2
 
 
+@standing
 @bare
 def measure(p: Posterior, cover: Cover, first: int, last: int, only: int) -> float:
     """Refresh gap, L, b and r of records ``first`` to ``last``; return the smallest r.

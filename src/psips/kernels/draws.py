@@ -9,7 +9,7 @@ from __future__ import annotations
 from psips.kernels.belief import in_theta
 from psips.kernels.front import LIVE, MEMBERS
 from psips.kernels.halfspace import beats, held, holds
-from psips.kernels.jit import bare
+from psips.kernels.jit import bare, standing
 from psips.kernels.model import EVERYTHING, Floats
 from psips.kernels.posterior import draw_answer, draw_theta, image
 from psips.kernels.scene import ABOVE, BELOW, LITERALS, NUMBER, Scene
@@ -53,6 +53,7 @@ def look_at_all(scene: Scene, scale: float) -> None:
         _make(scene, number, a, scale)
 
 
+@standing
 @bare
 def find_change(scene: Scene, values: Floats, slack: Floats, others: int, scale: float) -> bool:
     """Whether ``values`` (n, d) lie in Alt(S_hat), and in which piece.
@@ -101,6 +102,7 @@ def changes_set(scene: Scene, values: Floats) -> bool:
     return find_change(scene, values, scene.posterior.slack, others, 0.0)
 
 
+@standing
 @bare
 def literal_draw(scene: Scene, scale: float) -> bool:
     """One posterior draw, as far as needed; whether it is in Alt(S_hat)."""

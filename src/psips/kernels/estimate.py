@@ -32,7 +32,7 @@ from psips.kernels.draws import begin_draw, literal_draw, look_at, look_at_all
 from psips.kernels.firsthit import FREQUENT, propose, weigh
 from psips.kernels.front import MEMBERS
 from psips.kernels.grids import as_array, as_grid, flags, floats
-from psips.kernels.jit import kernel, part
+from psips.kernels.jit import kernel, part, standing
 from psips.kernels.model import Floats, Stream
 from psips.kernels.pareto import dominates, pareto_set
 from psips.kernels.rng import ESTIMATE, PLACES, log_tail, seed, uniform
@@ -89,6 +89,7 @@ def changes_place(scene: Scene, z: int) -> bool:
     return not scene.front.inside[z]
 
 
+@standing
 @part
 def estimate_change(
     scene: Scene, draws: int, log_ceiling: float, who: int

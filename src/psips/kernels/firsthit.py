@@ -43,7 +43,7 @@ from psips.kernels.draws import (
 )
 from psips.kernels.front import LIVE, MEMBERS
 from psips.kernels.halfspace import PAIR, beats, held, lead
-from psips.kernels.jit import bare, part
+from psips.kernels.jit import bare, part, standing
 from psips.kernels.model import Floats
 from psips.kernels.posterior import move, move_point
 from psips.kernels.rng import log_geometric, log_tail, normal_above, uniform
@@ -123,6 +123,7 @@ def probability(cover: Cover, k: int, above: float, below: float) -> float:
     return value
 
 
+@standing
 @bare
 def weigh(scene: Scene, scale: float, limit: float, who: int) -> tuple[float, float]:
     """Probabilities of the cover's sets into ``draw.p``, relative to e^top: (sum, top).
@@ -177,6 +178,7 @@ def _look_at_record(scene: Scene, k: int, scale: float, foreign: bool) -> None:
             look_at(scene, cover.terms[k, i, RIVAL], scale)
 
 
+@standing
 @bare
 def propose(
     scene: Scene, scale: float, limit: float, who: int, pick: float, foreign: bool

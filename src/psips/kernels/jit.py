@@ -2,28 +2,74 @@
 
 Compiling is what a first run waits for. Numba optimises every function on its own and once
 more in each function above it, and turns all of them into machine code, though Python calls
-only a few. Here a part is held as it was written down, and optimised and turned into machine
-code with the kernel that Python calls, once. Whole-array assignments, sorts and products of
-NumPy arrays each bring a dozen helpers to compile: kernels are bare loops instead.
+only a few. Here a part is held as it was written down (`psips.kernels.held`), and optimised and
+turned into machine code with the kernel that Python calls, once. Whole-array assignments, sorts
+and products of NumPy arrays each bring a dozen helpers to compile: kernels are bare loops
+instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import numba
 import numpy as np
-from llvmlite import binding, ir
+from llvmlite import ir
 from numba.core import config, types
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Flags
+from numba.core.caching import NullCache
+from numba.core.compiler import CompilerBase, Flags
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import PassManager
 from numba.core.imputils import lower_builtin
 from numba.core.registry import cpu_target
+from numba.core.typed_passes import (
+    AnnotateTypes,
+    IRLegalization,
+    NativeLowering,
+    NoPythonBackend,
+    NopythonTypeInference,
+    PreLowerStripPhis,
+)
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.core.untyped_passes import (
+    FixupArgs,
+    IRProcessing,
+    ReconstructSSA,
+    TranslateByteCode,
+)
+
+from psips.kernels.held import Held, HeldPart, Home, StaleError
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_PASSES = (
+    TranslateByteCode,
+    FixupArgs,
+    IRProcessing,
+    ReconstructSSA,
+    NopythonTypeInference,
+    PreLowerStripPhis,
+    IRLegalization,
+    AnnotateTypes,
+    NativeLowering,
+    NoPythonBackend,
+)
+
+
+class _Passes(CompilerBase):
+    """Numba's way from bytecode to LLVM, without what bare loops have no use for."""
+
+    def define_pipelines(self) -> list[PassManager]:
+        manager = PassManager("kernels")
+        for one in _PASSES:
+            manager.add_pass(one, one._name)
+        manager.finalize()
+        return [manager]
+
 
 _njit: Any = numba.njit
 _FLAGS: dict[str, Any] = {
@@ -31,98 +77,8 @@ _FLAGS: dict[str, Any] = {
     "fastmath": False,
     "error_model": "numpy",
     "no_cfunc_wrapper": True,
+    "pipeline_class": _Passes,
 }
-
-
-class _Held(JITCodeLibrary):
-    """What was compiled of a function, not optimised before somebody calls it."""
-
-    _emitted = False
-
-    def _optimize_functions(self, module: Any) -> None:
-        module.data_layout = self._codegen._data_layout
-
-    def finalize(self) -> None:
-        self._raise_if_finalized()
-        self._finalized = True
-
-    def _below(self, found: dict[Any, None]) -> dict[Any, None]:
-        """Collect the libraries that are called from here, each after those it calls."""
-        for library in self._linking_libraries:
-            if library not in found:
-                if isinstance(library, _Held) and not library._complete:
-                    library._below(found)
-                found[library] = None
-        return found
-
-    def _whole(self) -> None:
-        """Take in everything that is called from here: who calls first, as LLVM asks."""
-        if not self._complete:
-            self._complete = True
-            for library in reversed(self._below({})):
-                self._reload_init.update(library._reload_init)
-                held = isinstance(library, _Held) and not library._complete
-                module = library._alone() if held else library._get_module_for_linking()
-                self._final_module.link_in(module, preserve=True)
-
-    _complete = False
-    _own = None
-
-    def _alone(self) -> Any:
-        if self._own is None:
-            self._own = self._final_module.clone()
-            for function in self._own.functions:
-                if not function.is_declaration and function.linkage == binding.Linkage.external:
-                    function.linkage = "linkonce_odr"
-        return self._own
-
-    def _get_module_for_linking(self) -> Any:
-        self._ensure_finalized()
-        self._whole()
-        return super()._get_module_for_linking()
-
-    def _emit(self) -> None:
-        if not self._emitted:
-            self._ensure_finalized()
-            self._whole()
-            for function in self._final_module.functions:
-                if function.linkage == binding.Linkage.linkonce_odr:
-                    function.linkage = (
-                        "private"  # no symbol that another could take for its own
-                    )
-            self._optimize_final_module()
-            self._final_module.verify()
-            self._finalize_final_module()
-
-    def _finalize_final_module(self) -> None:
-        self._emitted = self._complete = True
-        super()._finalize_final_module()
-
-    def _optimize_final_module(self) -> None:
-        manager, builder = self._codegen._module_pass_manager(
-            opt=2, loop_vectorize=False, slp_vectorize=False
-        )
-        manager.run(self._final_module, builder)
-
-    def get_pointer_to_function(self, name: str) -> Any:
-        if not self._emitted:
-            try:
-                self._final_module.get_function(name)
-            except NameError:
-                return 0
-            self._emit()
-        return super().get_pointer_to_function(name)
-
-    def _get_compiled_object(self) -> Any:
-        self._emit()
-        return super()._get_compiled_object()
-
-    @property
-    def codegen(self) -> Any:
-        return self._codegen if self._emitted else self
-
-    def set_env(self, name: str, env: Any) -> None:
-        """Leave the environment out of what Python does not call."""
 
 
 class _Flags(Flags):
@@ -145,21 +101,91 @@ class _Flags(Flags):
         return self is other or bool(super().__eq__(other))
 
 
-def _lazily(dispatcher: Any) -> Any:
+_SCALARS = (types.Integer, types.Float, types.Boolean)
+
+
+@contextmanager
+def _our_way(held: type[Held]) -> Iterator[None]:
+    """Have numba make libraries that are held, and look up once what operators do."""
+    codegen, typing = cpu_target.target_context.codegen(), cpu_target.typing_context
+    before, codegen._library_class = codegen._library_class, held
+    outermost = "resolve_function_type" not in vars(typing)
+    if outermost:
+        typing.resolve_function_type = _remembering(typing.resolve_function_type)
+    try:
+        yield
+    finally:
+        codegen._library_class = before
+        if outermost:
+            del typing.resolve_function_type
+
+
+_RESOLVED: dict[Any, Any] = {}
+
+
+def _remembering(resolve: Any) -> Any:
+    """Return what looks up once, not every time, what an operator does with numbers."""
+
+    def remember(function: Any, args: Any, kws: Any) -> Any:
+        plain = isinstance(function, types.Function) and not kws
+        if not plain or not all(isinstance(kind, _SCALARS) for kind in args):
+            return resolve(function, args, kws)
+        key = function, tuple(args)
+        if key not in _RESOLVED:
+            _RESOLVED[key] = resolve(function, args, kws)
+        return _RESOLVED[key]
+
+    return remember
+
+
+def stamp(folder: Path) -> tuple[Any, ...]:
+    """Return what changes with any kernel in a folder, for one takes in others."""
+    files = sorted(folder.glob("*.py"))
+    return tuple((file.name, file.stat().st_mtime, file.stat().st_size) for file in files)
+
+
+STAMP = stamp(Path(__file__).parent)
+
+
+def _keep_on_disk(dispatcher: Any) -> None:
+    """Have what is compiled kept, until any kernel changes."""
+    dispatcher.enable_caching()
+    cache = dispatcher._cache
+    cache._cache_file._source_stamp = (cache._cache_file._source_stamp, STAMP)
+    load = cache.load_overload
+
+    def load_overload(sig: Any, context: Any) -> Any:
+        try:
+            return load(sig, context)
+        except StaleError:
+            return None
+
+    cache.load_overload = load_overload
+
+
+def _lazily(dispatcher: Any, held: type[Held]) -> Any:
+    if not hasattr(dispatcher, "overloads"):
+        return dispatcher  # compiling is switched off
     compile_ = dispatcher.compile
+    function = dispatcher.py_func
+    module, name = function.__module__, function.__qualname__
 
     def compile(sig: Any) -> Any:
         sig = tuple(types.unliteral(kind) for kind in sig)  # once for all of a kind
+        if sig in dispatcher.overloads:
+            return dispatcher.overloads[sig].entry_point
         with global_compiler_lock:
-            codegen = cpu_target.target_context.codegen()
-            before = codegen._library_class
-            codegen._library_class = _Held
-            try:
-                return compile_(sig)
-            finally:
-                codegen._library_class = before
+            if isinstance(dispatcher._cache, NullCache):
+                _keep_on_disk(dispatcher)
+            with _our_way(dispatcher.held):
+                found = compile_(sig)
+            made: Any = dispatcher.overloads[sig]
+            if getattr(sys.modules.get(module), name, None) is dispatcher:
+                made.library.home = Home(module, name, sig, made.fndesc.llvm_func_name)
+            return found
 
     dispatcher.compile = compile
+    dispatcher.held = held
     dispatcher._compiler._customize_flags = _Flags
     return dispatcher
 
@@ -169,13 +195,13 @@ _PART = {**_FLAGS, "no_cpython_wrapper": True}
 
 def kernel(function: F) -> F:
     """Compile a kernel: cached on disk, no Python objects, IEEE arithmetic, GIL released."""
-    compiled: F = _lazily(_njit(**_FLAGS, cache=True)(function))
+    compiled: F = _lazily(_njit(**_FLAGS)(function), Held)
     return compiled
 
 
 def part(function: F) -> F:
-    """Compile a kernel that only other kernels call."""
-    compiled: F = _lazily(_njit(**_PART)(function))
+    """Compile a kernel that only other kernels call, and take in."""
+    compiled: F = _lazily(_njit(**_PART)(function), HeldPart)
     return compiled
 
 
@@ -184,14 +210,20 @@ def bare(function: F) -> F:
 
     It must neither allocate an array, nor call what does, nor return one.
     """
-    compiled: F = _lazily(_njit(**_PART, _nrt=False)(function))
+    compiled: F = _lazily(_njit(**_PART, _nrt=False)(function), HeldPart)
     return compiled
+
+
+def standing(function: F) -> F:
+    """Have kernels call a part by its address: it is too large for each to take it in."""
+    function.held = Held  # type: ignore[attr-defined]
+    return function
 
 
 def step(function: F) -> F:
     """Compile a step ``(run) -> int``, which other kernels call through its `address`."""
     flags = {**_FLAGS, "no_cfunc_wrapper": False}
-    compiled: F = _lazily(_njit(**flags, cache=True)(function))
+    compiled: F = _lazily(_njit(**flags)(function), Held)
     return compiled
 
 

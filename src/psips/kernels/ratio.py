@@ -29,7 +29,7 @@ from psips.kernels.cover import ANSWER, CONSTRAINTS, KIND, RECORDS, RIVAL, is_co
 from psips.kernels.front import MEMBERS
 from psips.kernels.grids import floats
 from psips.kernels.halfspace import ESCAPE, PAIR, lead
-from psips.kernels.jit import kernel, part
+from psips.kernels.jit import kernel, part, standing
 from psips.kernels.model import Floats, Ints, Model
 from psips.kernels.posterior import (
     Posterior,
@@ -117,6 +117,7 @@ def stake(p: Posterior, z: int, x: int, t: float) -> float:
     return min((math.log(max(n, 1.0)) / LATE) ** 2, 1.0)
 
 
+@standing
 @part
 def all_pieces(scene: Scene, handicap: Floats, t: float) -> float:
     """Evidence against all of Alt together, from a fresh cover.

@@ -25,7 +25,7 @@ from psips.kernels.cone import project
 from psips.kernels.cover import ANSWER, CONSTRAINTS, KIND
 from psips.kernels.grids import as_array, as_grid, floats, floats2, ints
 from psips.kernels.halfspace import ESCAPE, PAIR, lead
-from psips.kernels.jit import kernel, part
+from psips.kernels.jit import kernel, part, standing
 from psips.kernels.model import Floats, Ints
 from psips.kernels.posterior import (
     Posterior,
@@ -168,6 +168,7 @@ def held_back(
     return _hardest(p, z, m, xs, cs, y, members, room, bounds) >= 0
 
 
+@standing
 @part
 def best_response(
     p: Posterior,

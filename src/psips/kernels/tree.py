@@ -35,7 +35,7 @@ from psips.kernels.cover import (
 from psips.kernels.front import LIVE, MEMBERS, elect
 from psips.kernels.grids import floats, floats2, ints, ints2
 from psips.kernels.halfspace import ESCAPE, PAIR, lead
-from psips.kernels.jit import bare, part
+from psips.kernels.jit import bare, part, standing
 from psips.kernels.model import Floats, Ints
 from psips.kernels.posterior import (
     Posterior,
@@ -270,6 +270,7 @@ def _pair(scene: Scene, i: int, j: int, most: float) -> float:
     return square
 
 
+@standing
 @part
 def build_around(scene: Scene, z: int, most: float, nodes: int) -> float:
     """Cover the points at which z enters, or leaves, the Pareto set; after ``build``.
@@ -304,6 +305,7 @@ def build_around(scene: Scene, z: int, most: float, nodes: int) -> float:
     return distance
 
 
+@standing
 @part
 def build(scene: Scene, spare: float) -> None:
     """Make S_hat and the cover anew; ``spare`` is the largest inflation of any draw."""
