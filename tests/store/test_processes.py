@@ -1,6 +1,6 @@
 """Processes that are killed while they write, connections that are cut, writers at once.
 
-PSIPS_KILLS, PSIPS_CUTS and PSIPS_OPERATIONS make the runs longer; PSIPS_SEED makes others of them.
+PSIPS_KILLS, PSIPS_CUTS and PSIPS_OPERATIONS make the runs longer, PSIPS_SEED others of them.
 """
 
 from __future__ import annotations
