@@ -156,6 +156,8 @@ def test_two_people_at_once(chromium: Any, served: Served) -> None:
     bob.shot("stopped-390")
     bob.fits()
 
+    bob.page.wait_for_selector("#time #evidence-picture")  # there was none when he came
+
     # The report opens.
     ann.tab_to("a[href$='report.html']")
     ann.page.keyboard.press("Enter")

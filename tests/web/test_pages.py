@@ -102,6 +102,20 @@ def test_the_noise_is_that_of_results_that_count(served: Served) -> None:
         assert noise() != before
 
 
+def test_noise_that_is_estimated(url: str) -> None:
+    problem = Problem(objectives=["a", "b"], arms=["x", "y"])
+    with open_store(url) as store:
+        study = Study.create(problem, store, name="estimated", seed=1)
+        with running(url) as where, httpx.Client(base_url=where) as http:
+            assert http.get("/studies/estimated").text.count("not known yet") == 4
+            for value in (1.0, 2.0, 3.0):
+                study.tell("x", [value, 10.0 * value])
+            html = http.get("/studies/estimated").text
+    assert ">1 (0.521 to 6.28)<" in html  # sqrt(2 / chi2), two degrees of freedom
+    assert ">10 (5.21 to 62.8)<" in html
+    assert html.count("not known yet") == 2
+
+
 def test_any_two_objectives_and_hiding(url: str) -> None:
     problem = Problem(objectives=["a", "b", "c"], covariance=[1.0] * 3, arms=["x", "y"])
     with open_store(url) as store:
