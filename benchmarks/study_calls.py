@@ -9,6 +9,7 @@ machine does slows both alike. Printed are the medians over the turns, and their
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import subprocess
@@ -34,6 +35,7 @@ def work() -> None:
     problem = Problem(arms=arms, objectives=["a", "b", "c"], covariance=[1.0, 1.0, 1.0])
     means = dict(zip(arms, np.random.default_rng(1).normal(size=(20, 3)), strict=True))
     rng = np.random.default_rng(2)
+    named = list(inspect.signature(Study.tell).parameters)[1] == "values"  # as it was at first
     with tempfile.TemporaryDirectory() as folder:
         store = f"sqlite:///{folder}/a.db"
         study = Study.create(problem, store, name="s", seed=1, delta=0.01, **RULES)
@@ -43,7 +45,11 @@ def work() -> None:
                 start = time.perf_counter(), time.process_time()
                 (ticket,) = study.ask()
                 between = time.perf_counter(), time.process_time()
-                study.tell(ticket, means[ticket.arm] + rng.normal(size=3))
+                values = means[ticket.arm] + rng.normal(size=3)
+                if named:
+                    study.tell(values, ticket=ticket.id)
+                else:
+                    study.tell(ticket, values)
                 end = time.perf_counter(), time.process_time()
                 for k in range(2):
                     spent["ask"][k] += between[k] - start[k]

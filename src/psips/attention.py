@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+INTERRUPTED = 130  # the code of a command that Ctrl-C has ended
 LOOK = 0.1  # seconds between two looks, for systems where waiting itself is deaf
 GRACE = 0.8  # seconds that code which was asked to end is waited for
 

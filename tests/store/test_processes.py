@@ -1,6 +1,6 @@
 """Processes that are killed while they write, connections that are cut, writers at once.
 
-PSIPS_KILLS, PSIPS_CUTS and PSIPS_OPERATIONS make the runs longer.
+PSIPS_KILLS, PSIPS_CUTS and PSIPS_OPERATIONS make the runs longer, PSIPS_SEED others of them.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def kill_one(writers: Nursery, url: str, rng: random.Random) -> list[tuple[int, 
 @pytest.mark.usefixtures("tags")
 def test_killed_writers_lose_nothing(url: str) -> None:
     kills = int(os.environ.get("PSIPS_KILLS", KILLS[url.split(":")[0].split("+")[0]]))
-    rng = random.Random(1)
+    rng = random.Random(int(os.environ.get("PSIPS_SEED", 1)))
     Study.create(problem(), url, name="crashed", seed=5).store.close()
     acknowledged: dict[int, str] = {}
     useful = 0

@@ -156,6 +156,8 @@ def test_two_people_at_once(chromium: Any, served: Served) -> None:
     bob.shot("stopped-390")
     bob.fits()
 
+    bob.page.wait_for_selector("#time #evidence-picture")  # there was none when he came
+
     # The report opens.
     ann.tab_to("a[href$='report.html']")
     ann.page.keyboard.press("Enter")
@@ -251,6 +253,33 @@ def test_the_front_by_keyboard(chromium: Any, served: Served) -> None:
     assert ann.page.evaluate("document.activeElement.id") == at
     ann.page.check("input[name=hide]")
     ann.page.wait_for_url("**hide=1**")
+    assert ann.said == []
+
+
+LOADED = "[...document.images].map(i => i.complete && i.naturalWidth > 0)"
+
+
+def test_pictures_are_there_and_stay(chromium: Any, served: Served) -> None:
+    """Without scrolling, as on paper; and the old one is shown until the next has come."""
+    fill(served.store)
+    ann = Person(chromium, served.url, 390)
+    ann.sign_in(served.tokens["viewer"], PATH)
+    ann.page.wait_for_load_state("load")
+    assert ann.page.evaluate(LOADED) == [True, True]
+    before = ann.page.get_attribute("#evidence-picture", "src")
+    waiting: list[Any] = []
+    ann.page.route("**/*.svg?*", lambda route: waiting.append(route))
+    with open_store(served.store) as store:
+        Study.open(NAME, store).tell("A", [5.0, 2.0])
+    ann.page.wait_for_selector("#headline:has-text('17 results')")
+    while len(waiting) < 2:
+        ann.page.wait_for_timeout(50)
+    assert ann.page.evaluate(LOADED) == [True, True]
+    assert ann.page.get_attribute("#evidence-picture", "src") == before
+    for route in waiting:
+        route.continue_()
+    ann.page.wait_for_selector(f"#evidence-picture:not([src='{before}'])")
+    assert ann.page.evaluate(LOADED) == [True, True]
     assert ann.said == []
 
 

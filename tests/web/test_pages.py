@@ -11,6 +11,7 @@ import threading
 import time
 
 import httpx
+import numpy as np
 import pytest
 
 from psips.cli import main
@@ -72,6 +73,47 @@ def test_a_study_before_and_after(served: Served) -> None:
         with open_store(served.store) as store:
             head = Study.open(NAME, store).state.hash
         assert head in html
+
+
+def test_the_noise_is_that_of_results_that_count(served: Served) -> None:
+    with served.visitor("viewer") as browser:
+        assert "No arm has two results yet" in browser.get(PATH).text
+        rng = np.random.default_rng(1)
+        with open_store(served.store) as store:
+            rows = [
+                {"arm": arm, "efficacy": rng.normal(m), "toxicity": rng.normal(n, 0.5)}
+                for arm, (m, n) in MEANS.items()
+                for _ in range(5)
+            ]
+            Study.open(NAME, store).tell_many(rows)
+
+        def noise() -> str:
+            return re.split(r'id="noise"|id="results"', browser.get(PATH).text)[1]
+
+        before = noise()
+        assert "find nothing that speaks against what is assumed" in before
+        with open_store(served.store) as store:
+            study = Study.open(NAME, store)
+            study.tell("A", [500.0, 2.0])
+            assert len(study.held) == 1
+            assert noise() == before
+            study.confirm(result=21, reason="looked up")
+        assert "<strong>outliers</strong>: " in noise()
+        assert noise() != before
+
+
+def test_noise_that_is_estimated(url: str) -> None:
+    problem = Problem(objectives=["a", "b"], arms=["x", "y"])
+    with open_store(url) as store:
+        study = Study.create(problem, store, name="estimated", seed=1)
+        with running(url) as where, httpx.Client(base_url=where) as http:
+            assert http.get("/studies/estimated").text.count("not known yet") == 4
+            for value in (1.0, 2.0, 3.0):
+                study.tell("x", [value, 10.0 * value])
+            html = http.get("/studies/estimated").text
+    assert ">1 (0.521 to 6.28)<" in html  # sqrt(2 / chi2), two degrees of freedom
+    assert ">10 (5.21 to 62.8)<" in html
+    assert html.count("not known yet") == 2
 
 
 def test_any_two_objectives_and_hiding(url: str) -> None:

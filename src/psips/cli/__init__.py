@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from psips.attention import INTERRUPTED
 from psips.cli import keeping as keeping  # adds to the commands of studies
 from psips.cli import rank as rank  # likewise
 from psips.cli.bench import bench
@@ -34,7 +35,6 @@ from psips.version import __version__
 
 MisuseError: Any = typer.BadParameter.__mro__[2]  # typer has no public name for its base
 MISUSE_LINE = 300  # characters; what it says comes below two lines on usage
-INTERRUPTED = 130  # the code of a command that Ctrl-C has ended
 
 app = typer.Typer(
     name="psips",

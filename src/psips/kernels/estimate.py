@@ -30,11 +30,12 @@ from psips.kernels.cover import (
 )
 from psips.kernels.draws import begin_draw, literal_draw, look_at, look_at_all
 from psips.kernels.firsthit import FREQUENT, propose, weigh
-from psips.kernels.front import MEMBERS
+from psips.kernels.front import MEMBERS, elect
 from psips.kernels.grids import as_array, as_grid, flags, floats
 from psips.kernels.jit import kernel, part, standing
 from psips.kernels.model import Floats, Stream
 from psips.kernels.pareto import dominates, pareto_set
+from psips.kernels.posterior import refresh_all
 from psips.kernels.rng import ESTIMATE, PLACES, log_tail, seed, uniform
 from psips.kernels.scene import NUMBER, Scene
 from psips.kernels.tree import MANY, build, build_around
@@ -195,11 +196,13 @@ def probabilities(scene: Scene, key: Stream, draws: int) -> tuple[Floats, Floats
     is accurate however small it is. Where the change is farther than FAR, it is given as 0
     with a bound for the error; where none of the draws shows it, the error is what one of
     them would have meant. Of more than FEW answers that is done for those that hardly ever
-    change in draws common to all, one after the other, as far as SINGLY goes; the others
-    are given the share of common draws.
+    change in draws common to all, if draws of their own tell more (the error is that of
+    P / draws, of common ones that of 1 / draws), one after the other, as far as SINGLY goes;
+    the others are given the share of common draws.
     """
     n, front = scene.model.n, scene.front
-    build(scene, 1.0)
+    refresh_all(scene.posterior)
+    elect(scene.posterior.mu, front)
     seed(scene.draw.stream, as_grid(key), scene.belief.tally[RESULTS], PLACES)
     optimal = floats(n)
     spread = floats(n)
@@ -212,21 +215,25 @@ def probabilities(scene: Scene, key: Stream, draws: int) -> tuple[Floats, Floats
         nodes = int(min(NODES, max(FEWEST, SINGLY / n / others)))
     each = min(draws, max(FEWEST, ALTOGETHER // n))
     for z in range(n):
-        change = 0.0
-        if n > FEW and (changes[z] >= SEEN or spent > SINGLY):
+        change = distance = 0.0
+        alone = n <= FEW or (changes[z] < SEEN and spent <= SINGLY)
+        if alone:
+            distance, seen = build_around(scene, z, FAR, nodes)
+            records = scene.cover.life[RECORDS]
+            spent += 30.0 * n + 300.0 * records + seen * (300.0 + 20.0 * others)
+            if n > FEW and distance <= FAR:
+                P, top, _ = total_mass(scene, FEWER_NATS)
+                alone = math.log(P) + top < math.log(each / common)  # else its draws tell less
+        if not alone:
             change = changes[z] / common
             hits = max(changes[z], 1.0)  # without one, the error is what one would mean
             spread[z] = math.sqrt(hits * (1.0 - hits / (common + 1.0))) / common
+        elif distance > FAR:
+            spread[z] = max(n, scene.model.d) * math.exp(log_tail(distance))
         else:
-            distance = build_around(scene, z, FAR, nodes)
-            records = scene.cover.life[RECORDS]
-            spent += 30.0 * n + records * (200.0 + 2.0 * others)
-            if distance > FAR:
-                spread[z] = max(n, scene.model.d) * math.exp(log_tail(distance))
-            else:
-                spent += each * (10.0 * records + 8.0 * n * scene.model.d)
-                log_p, error = estimate_change(scene, each, np.inf, z)
-                change = math.exp(log_p)
-                spread[z] = change * error if log_p > -np.inf else math.exp(error)
+            spent += each * (10.0 * scene.cover.life[RECORDS] + 8.0 * n * scene.model.d)
+            log_p, error = estimate_change(scene, each, np.inf, z)
+            change = math.exp(log_p)
+            spread[z] = change * error if log_p > -np.inf else math.exp(error)
         optimal[z] = 1.0 - change if front.inside[z] else change
     return as_array(optimal), as_array(spread)

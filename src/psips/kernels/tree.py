@@ -195,11 +195,12 @@ def find_keeper(p: Posterior, z: int, members: Ints) -> tuple[int, float]:
 @part
 def _split(
     scene: Scene, z: int, keeper: int, members: Ints, nearest: float, spare: float, nodes: int
-) -> float:
-    """Store the leaves of the tree of "z escapes"; return the smallest squared distance.
+) -> tuple[float, int]:
+    """Store the leaves of the tree of "z escapes".
 
-    After ``nodes`` nodes those that are left are stored as they are: a cover still, if a
-    loose one, and no distance to go by.
+    Return the smallest squared distance, and how many nodes were looked at. After ``nodes``
+    nodes those that are left are stored as they are: a cover still, if a loose one, and no
+    distance to go by.
     """
     p, draw = scene.posterior, scene.draw
     d = p.mu.shape[1]
@@ -208,7 +209,7 @@ def _split(
     stack_m = ints(room)
     stack_x = ints2(room, DEPTH)
     stack_c = ints2(room, DEPTH)
-    top = 0
+    top = seen = 0
     for c in range(d):
         stack_m[top] = 1
         stack_x[top, 0] = keeper
@@ -216,7 +217,7 @@ def _split(
         top += 1
     while top > 0 and is_complete(scene.cover):
         top -= 1
-        nodes -= 1
+        seen += 1
         m = stack_m[top]
         for k in range(m):
             xs[k] = stack_x[top, k]
@@ -224,7 +225,7 @@ def _split(
         square = project(p, z, m, xs, cs, y)
         if square > nearest + 2.0 * NATS * spare:
             continue
-        if nodes >= 0 and square < nearest + 2.0 * REFINE * spare:
+        if seen <= nodes and square < nearest + 2.0 * REFINE * spare:
             x = still_holding(p, z, m, xs, cs, y, members, draw.shift)
             if x < 0:
                 nearest = min(nearest, square)
@@ -239,7 +240,7 @@ def _split(
                     top += 1
                 continue
         _store(scene, ESCAPE, z, m)
-    return nearest
+    return nearest, seen
 
 
 @part
@@ -272,18 +273,19 @@ def _pair(scene: Scene, i: int, j: int, most: float) -> float:
 
 @standing
 @part
-def build_around(scene: Scene, z: int, most: float, nodes: int) -> float:
-    """Cover the points at which z enters, or leaves, the Pareto set; after ``build``.
+def build_around(scene: Scene, z: int, most: float, nodes: int) -> tuple[float, int]:
+    """Cover the points at which z enters, or leaves, the Pareto set; S_hat is elected.
 
     A member leaves where another answer is above it in every objective, and another answer
     enters where it escapes from all the others (of more than MANY, from the members: a wider
-    set, and fewer to look at). Return how far that is at least; if farther than ``most``,
-    the cover is not complete. ``nodes`` bounds the work for an escape.
+    set, and fewer to look at). Return how far that is at least, and how many nodes of a
+    tree were looked at, which ``nodes`` bounds. If it is farther than ``most``, the cover is
+    not complete.
     """
     p, front, cover, n = scene.posterior, scene.front, scene.cover, scene.model.n
     begin_building(cover)
     members = front.members[: front.size[MEMBERS]]
-    nearest = np.inf
+    nearest, seen = np.inf, 0
     if front.inside[z]:
         for j in range(n):
             if j != z and is_complete(cover):
@@ -291,18 +293,18 @@ def build_around(scene: Scene, z: int, most: float, nodes: int) -> float:
     else:
         keeper, distance = find_keeper(p, z, members)
         if distance > most:
-            return distance
+            return distance, seen
         others = members
         if n <= MANY:
             others = ints(n - 1)
             for a in range(n - 1):
                 others[a] = a if a < z else a + 1
-        nearest = _split(scene, z, keeper, others, nearest, 1.0, nodes)
+        nearest, seen = _split(scene, z, keeper, others, nearest, 1.0, nodes)
     distance = math.sqrt(nearest)
     cover.reach[NEAREST] = distance
     for k in range(cover.life[RECORDS]):
         distance = min(distance, cover.r[k])
-    return distance
+    return distance, seen
 
 
 @standing
@@ -340,7 +342,7 @@ def build(scene: Scene, spare: float) -> None:
         if z < 0 or (i >= 0 and z == first):
             continue
         if is_complete(cover) and distance[z] ** 2 <= nearest + 2.0 * NATS * spare:
-            nearest = _split(scene, z, front.keeper[z], members, nearest, spare, EVERY)
+            nearest, _ = _split(scene, z, front.keeper[z], members, nearest, spare, EVERY)
 
     limit = math.sqrt(nearest + 2.0 * NATS * spare)
     cover.reach[NEAREST] = math.sqrt(nearest)

@@ -206,7 +206,13 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
 def _objectives(data: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
     """Return what is said of each by name, and the covariance or their own variances."""
     entries = data.get("objectives")
-    if not isinstance(entries, list) or not entries:
+    if entries is not None and not isinstance(entries, list):
+        got = "one table [objectives]" if isinstance(entries, dict) else quote(entries)
+        raise InputError(
+            "objectives are a list, of names or of tables: write [[objectives]], in double "
+            f"brackets, above each, with its name and direction; got {got}"
+        )
+    if not entries:
         raise InputError("there are no objectives: add a table [[objectives]] for each")
     entries = [{"name": entry} if isinstance(entry, str) else entry for entry in entries]
     for number, entry in enumerate(entries, start=1):
@@ -254,8 +260,11 @@ def _arms(path: Path, data: Mapping[str, Any]) -> tuple[Any, Table | None]:
         return (None, table) if table.columns else (table.names, None)
     if isinstance(arms, list | int) and not isinstance(arms, bool):
         return arms, None
-    given = "" if arms is None else f", got {quote(arms)}"
-    raise InputError(f"there are no arms: set 'arms' to a list of names or a CSV file{given}")
+    if arms is None:
+        raise InputError("there are no arms: set 'arms' to a list of names or a CSV file")
+    raise InputError(
+        f"'arms' must be a list of names, their number or a CSV file, got {quote(arms)}"
+    )
 
 
 def _parameter_set(data: Mapping[str, Any]) -> Ball | Box | None:

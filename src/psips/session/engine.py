@@ -311,8 +311,7 @@ class Engine:
 
         options = self.program.options
         spare = 1.0 if options.halves else max(1.0, 1.0 / options.eta)
-        found: tuple[float, float] = weigh_ratio(self._aside(), options.calibration, spare)
-        return found
+        return attentively(weigh_ratio, self._aside(), options.calibration, spare)
 
     def change_probability(self, draws: int = 4096) -> tuple[float, float]:
         """Log of P(Alt(S_hat) | data) and its relative standard error."""

@@ -52,9 +52,12 @@ def _listed(found: Sequence[str] | None) -> list[str] | None:
 
 def rows_of(table: pd.DataFrame) -> dict[str, dict[str, Any]]:
     """Return a table as plain data by row; None for what is not known."""
+    keys = [str(key) for key in table]
+    columns = [[finite(cell) for cell in table[key].tolist()] for key in table]
+    rows = zip(*columns, strict=True) if columns else ([] for _ in table.index)
     return {
-        str(name): {str(key): finite(cell) for key, cell in row.items()}
-        for name, row in table.to_dict(orient="index").items()
+        str(name): dict(zip(keys, row, strict=True))
+        for name, row in zip(table.index, rows, strict=True)
     }
 
 

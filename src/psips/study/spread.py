@@ -1,11 +1,16 @@
-"""The noise of the results beside the one registered, on which every promise rests."""
+"""The noise of the results that count beside the one registered: promises rest on that."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
+from psips.diagnostics import LOOKS, Diagnosis, diagnose
+from psips.diagnostics.lack_of_fit import fit_of
+from psips.study.ledger import Result
 from psips.study.state import State
 
 
@@ -26,26 +31,35 @@ class Spread(NamedTuple):
         return not self.low <= 1.0 <= self.high
 
 
+def diagnosis_of(state: State, results: Sequence[Result]) -> Diagnosis:
+    """Say whether some of the results of a study look like what is assumed."""
+    problem = state.problem
+    arms = np.array([problem.arm_index(r.arm) for r in results], dtype=np.int64)
+    values = np.array([r.values for r in results], dtype=float).reshape(-1, problem.d)
+    places = [f"result {result.number}" for result in results]
+    fit = fit_of(problem, state.session.engine.belief)
+    return diagnose(problem, arms, values, places, LOOKS, fit)
+
+
 def spreads(state: State) -> list[Spread]:
     """Return the spread in each objective; nothing while no arm has two results."""
     problem = state.problem
     if problem.covariance is None:
         return []
-    counted = [
-        result
-        for result in state.ledger.results
-        if not result.withdrawn and None not in result.values
-    ]
-    arms = np.array([problem.arm_index(result.arm) for result in counted], np.int64)
-    pulls = np.bincount(arms, minlength=problem.K)
-    if len(counted) == 0:
+    counted = [r for r in state.ledger.results if r.counts and None not in r.values]
+    if not counted:
         return []
+    places = {arm: place for place, arm in enumerate(problem.arms)}
+    arms = np.fromiter((places[r.arm] for r in counted), np.int64, len(counted))
+    pulls = np.bincount(arms, minlength=problem.K)
     freedom = len(counted) - np.count_nonzero(pulls)
     if freedom < 1:
         return []
     from scipy.stats import chi2
 
-    values = problem.compared([result.values for result in counted])  # type: ignore[arg-type]
+    cells = chain.from_iterable(r.values for r in counted)
+    told = np.fromiter(cells, np.float64, len(counted) * problem.d)
+    values = problem.compared(told.reshape(-1, problem.d))
     sums = np.column_stack([np.bincount(arms, column, problem.K) for column in values.T])
     squares = ((values - (sums / np.maximum(pulls, 1)[:, None])[arms]) ** 2).sum(axis=0)
     ratios = np.sqrt(squares / freedom / np.diag(problem.usual_covariance)).tolist()

@@ -6,10 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from psips.diagnostics import LOOKS, Diagnosis, diagnose
-from psips.diagnostics.lack_of_fit import fit_of
+from psips.diagnostics import Diagnosis
 from psips.notebook import card, names, table
 from psips.problem import Problem
 from psips.rules import Rules
@@ -19,6 +16,7 @@ from psips.store import EVERY, DamagedError, Event, broken_links
 from psips.study.inputs import stamp
 from psips.study.journal import Journal
 from psips.study.ledger import Result, Ticket
+from psips.study.spread import diagnosis_of
 from psips.study.state import State
 from psips.study.verification import Verification, replay_log, verify_log
 
@@ -113,13 +111,8 @@ class View:
 
     def diagnosis(self) -> Diagnosis:
         """Say whether the results look like what is assumed, the held ones included."""
-        problem, state = self.problem, self.state
-        results = [result for result in state.ledger.results if not result.withdrawn]
-        arms = np.array([problem.arm_index(r.arm) for r in results], dtype=np.int64)
-        values = np.array([r.values for r in results], dtype=float).reshape(-1, problem.d)
-        places = [f"result {result.number}" for result in results]
-        fit = fit_of(problem, state.session.engine.belief)
-        return diagnose(problem, arms, values, places, LOOKS, fit)
+        state = self.state
+        return diagnosis_of(state, [r for r in state.ledger.results if not r.withdrawn])
 
     def to_frame(self) -> pd.DataFrame:
         """Return the results as a DataFrame, the withdrawn and the held ones included."""

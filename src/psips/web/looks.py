@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from psips.diagnostics import Finding
 from psips.kernels.model import Floats, Ints
 from psips.plots.history import (
     Evidence,
@@ -23,7 +24,7 @@ from psips.session.verdicts import Verdict, verdicts_of
 from psips.store import Store
 from psips.study import Result, Study, Ticket
 from psips.study.plain import status_data
-from psips.study.spread import Spread, spreads
+from psips.study.spread import Spread, diagnosis_of, spreads
 from psips.study.state import State
 from psips.web.words import Entry, entry
 
@@ -31,6 +32,7 @@ NEVER = "9999"  # later than any time
 HOLDING_UP = 5  # near-ties that are named
 EVENTS = 10  # of the log that are listed
 LATEST = 10  # results that are listed
+SOON = 10_000  # results up to which it takes no time to look whether they are as assumed
 
 
 class Answer(NamedTuple):
@@ -79,6 +81,7 @@ class Look:
     told: int
     log: list[Entry]  # the newest first
     spreads: list[Spread]
+    findings: tuple[Finding, ...] | None  # of `psips check`; None if it would take long
     promise: str
     short_promise: str
     evidence_caption: str
@@ -138,6 +141,7 @@ def look_at(state: State, at: str, store: Store, before: Look | None = None) -> 
         told=len(ledger.results),
         log=_log(store, state, before),
         spreads=spreads(state),
+        findings=_findings(state),
         promise=promise(state.rules, problem),
         short_promise=short_promise(state.rules),
         evidence_caption=evidence_caption(state.rules),
@@ -153,6 +157,12 @@ def _log(store: Store, state: State, before: Look | None) -> list[Entry]:
     first = max(0, state.seq - EVENTS, known[0].seq if known else 0)
     new = [entry(event) for event in store.read(state.created.study, first, state.seq)]
     return (new[::-1] + known)[:EVENTS]
+
+
+def _findings(state: State) -> tuple[Finding, ...] | None:
+    """Return what is not as assumed of the results that count."""
+    counted = [r for r in state.ledger.results if r.counts]
+    return diagnosis_of(state, counted).deviations if len(counted) <= SOON else None
 
 
 def _counts(known: Status) -> tuple[list[int], list[int]]:

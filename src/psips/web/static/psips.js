@@ -48,6 +48,16 @@ function isTyping(part) {
   return part.contains(active) && active.matches("input, textarea, select");
 }
 
+// Put back the pictures that were shown; each stays until the next one is there.
+function keep(pictures) {
+  for (const shown of pictures) {
+    const next = document.getElementById(shown.id);
+    if (!next) continue;
+    next.addEventListener("load", () => document.getElementById(next.id)?.replaceWith(next));
+    next.replaceWith(shown);
+  }
+}
+
 function exchange(fresh) {
   const focused = document.activeElement && document.activeElement.id;
   for (const part of document.querySelectorAll("[data-live]")) {
@@ -56,7 +66,11 @@ function exchange(fresh) {
     for (const opened of part.querySelectorAll("details[open]")) {
       other.querySelector(`#${opened.id}`)?.setAttribute("open", "");
     }
-    if (part.innerHTML !== other.innerHTML) part.replaceChildren(...other.childNodes);
+    if (part.innerHTML !== other.innerHTML) {
+      const pictures = [...part.querySelectorAll("img[id]")];
+      part.replaceChildren(...other.childNodes);
+      keep(pictures);
+    }
     if (other.dataset.event) part.dataset.event = other.dataset.event;
   }
   const again = focused && document.getElementById(focused);
