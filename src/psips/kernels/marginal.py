@@ -67,7 +67,7 @@ D_j over all counts, whoever chooses, are independent, each is above x with prob
 as E - log(1 + E): again P(it ever reaches L) <= exp(-L).
 
 The infimum is bounded from below by cells: on [l, r] the capitals are at least U_i(r) and
-D_j(l - o). Beyond the last cells, a little outside of x-hat_j + o and x-hat_i, the kept shares
+D_j(l - o). Beyond the last cells, well outside of x-hat_j + o and x-hat_i, the kept shares
 serve.
 
 An objective may be missing in some results if that does not depend on its value: counts and
@@ -96,7 +96,7 @@ KEPT = 0.1  # q
 LOG_KEPT = math.log(KEPT)
 LOG_STAKED = math.log1p(-KEPT)
 LOG_PART = LOG_STAKED - math.log(len(STAKES))
-OUTSIDE = 0.25  # of the lead: how far cells go beyond the two means
+OUTSIDE = 1.0  # leads: how far cells go beyond the two means
 TIGHT = 0.02  # nats to which the infimum is found
 GOLDEN = 0.6180339887498949
 SEARCH = 12  # steps of the search for it

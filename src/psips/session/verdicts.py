@@ -30,6 +30,7 @@ from psips.problem import Problem
 from psips.problem.design import spanning_rows
 from psips.rules.stopping import has_certificates
 from psips.session.engine import Engine
+from psips.session.estimated import not_known
 
 NAMED = 3  # arms named in a sentence; of more only the sum is told
 ROUNDING = 1e-9  # coefficients below this are zero
@@ -93,7 +94,7 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
         why = "a linear problem has certificates with parameter_set=Ball(...) only"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
     if not engine.ready:
-        why = "some arms have not been measured"
+        why = not_known(problem, engine) or "some arms have not been measured"
         if not problem.unstructured:
             why = "the arms measured do not span the features yet"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
