@@ -109,8 +109,7 @@ def test_estimates_of_the_noise_are_shown() -> None:
 @pytest.mark.parametrize(
     ("choices", "message"),
     [
-        ({"stopping": "certified"}, "'certified' is not made for noise that is estimated"),
-        ({"stopping": "predicted"}, "choose stopping='glr' with calibration='measured'"),
+        ({"stopping": "predicted"}, "choose stopping='certified', which is proven"),
         ({"stopping": "glr", "calibration": "proven"}, "with calibration='proven' is not made"),
         (
             {"sampling": "ape"},
@@ -122,12 +121,6 @@ def test_estimates_of_the_noise_are_shown() -> None:
 def test_rules_that_need_a_covariance_are_refused(choices: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         Session(make(), **choices)
-
-
-def test_goals_need_proofs() -> None:
-    problem = Problem(objectives=["x"], arms=2)
-    with pytest.raises(InputError, match="for noise that is estimated: leave the goal"):
-        Session(problem, goal="1 optimal")
 
 
 def test_preferences_are_reckoned_with_the_noise_of_each_arm() -> None:

@@ -12,6 +12,7 @@ from scipy.special import log_ndtr
 import naive
 from kernels import states
 from kernels.entries import (
+    BUILD,
     REFRESH,
     State,
     act_on,
@@ -21,11 +22,14 @@ from kernels.entries import (
     factor,
     plain_draws,
     plain_model,
+    set_belief,
     state,
     walk,
 )
-from psips.kernels.belief import RESULTS
-from psips.kernels.cover import BUILT, GROUPS, NEAREST, RECORDS, STAGE
+from psips.kernels.belief import RESULTS, empty_belief
+from psips.kernels.cover import BUILT, GROUPS, LEFT_OUT, NEAREST, RECORDS, STAGE
+from psips.kernels.scene import empty_scene
+from psips.problem import Problem
 
 seeds = st.integers(0, 10**6)
 
@@ -198,3 +202,21 @@ def test_one_pull_refreshes_what_it_touches(kind: str) -> None:
             measured, anew = getattr(some.cover, name), getattr(every.cover, name)
             np.testing.assert_array_equal(measured, anew)
         assert (some.cover.reach == every.cover.reach).all()
+
+
+@pytest.mark.parametrize(("grown", "kept"), [(1.0, True), (1.02, True), (200.0, False)])
+def test_noise_that_seems_larger_brings_back_what_was_left_out(grown: float, kept: bool) -> None:
+    """The third arm is far behind; with its variance grown it is as near as the second."""
+    model = Problem(objectives=["a"], arms=3).model
+    belief = empty_belief(model)
+    set_belief(model, belief, np.array([[0.0], [-1.0], [-9.0]]), np.full(3, 50.0))
+    belief.scatter.C[:] = 1 / 50
+    scene = empty_scene(model, belief, 64)
+    act_on(BUILD, scene)
+    assert scene.cover.life[RECORDS] == 1  # of the second arm
+    nearest, left_out = scene.cover.reach[NEAREST], scene.cover.reach[LEFT_OUT]
+    assert nearest < left_out < 9.0 / np.sqrt(2 / 50)
+    belief.scatter.C[2] *= grown
+    belief.N[2] += 1.0
+    belief.tally[RESULTS] = 10**6  # old enough not to be built anew for its age
+    assert act_on(REFRESH, scene) == kept

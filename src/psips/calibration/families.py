@@ -30,6 +30,7 @@ GROUPS = {
     "fronts": "All arms on a front, neighbours gap apart.",
     "just below": "Among other arms, one just below another, in all objectives or in one.",
     "linear": "Linear in several units, nearly collinear, transductive.",
+    "noise": "The noise is not told: its size is estimated, or nothing is assumed of it.",
     "found": "Found by `psips calibrate --adversarial`; added, never removed.",
 }
 
@@ -273,6 +274,30 @@ def _linear_units() -> list[Family]:
     ]
 
 
+def _noise() -> list[Family]:
+    """Return cells in which the rules have to estimate the noise, or do without."""
+
+    def untold(share: float = 1.0, **params: Any) -> list[Family]:
+        told = ["per-arm"] if params.get("spread", 1.0) != 1.0 else ["per-arm", "estimate"]
+        return [Family("noise", "untold", {**params, "told": one}, share=share) for one in told]
+
+    return [
+        *untold(gap=0.3),
+        *untold(gap=0.3, spread=4.0),
+        *untold(gap=0.1, share=0.25),
+        *untold(gap=0.1, spread=4.0, share=0.25),
+        *untold(gap=0.2, d=2),
+        *untold(gap=0.2, d=2, spread=4.0),
+        *untold(gap=0.2, d=2, rho=-0.95),
+        *untold(gap=0.2, d=2, rho=0.95),
+        *untold(gap=0.3, d=6),
+        *untold(gap=0.3, d=6, spread=4.0),
+        *untold(gap=0.3, shape="student"),
+        *untold(gap=0.3, shape="lognormal"),
+        *(Family("noise", "chances", {"p": p, "gap": 0.08}) for p in (0.02, 0.5, 0.9)),
+    ]
+
+
 def _found(every: Sequence[Found]) -> list[Family]:
     return [
         Family("found", one.instance, one.params, share=0.2, cap=CAP // 10) for one in every
@@ -292,6 +317,7 @@ def families() -> dict[str, Family]:
         *_fronts(),
         *_just_below(),
         *_linear_units(),
+        *_noise(),
         *_found(read_found()),
     ]
     named: dict[str, Family] = {}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from psips.calibration.families import SHORT, families
-from psips.errors import InputError, NoProofError
+from psips.errors import InputError
 from psips.problem.instances import Instance
 from psips.rules import STOPPING, Rules
 from psips.simulation.summary import clopper_pearson, simulate_many
@@ -160,7 +160,7 @@ def measure(
         if found is not None:
             if name not in bounds:
                 bounds[name] = [
-                    complexity(one.problem, one.theta, tolerance=0.05) for one in made
+                    complexity(one.known, one.theta, tolerance=0.05) for one in made
                 ]
             lower = [bound.lower_bound_kl(delta) for bound in bounds[name]]
             mean = float(np.average(lower, weights=counts))
@@ -175,18 +175,20 @@ def _family(
     jobs: int,
     cap: int,
 ) -> tuple[int, int, int, float] | None:
-    """Return runs, stopped ones, errors and mean samples; None where the rule has no proof."""
+    """Return runs, stopped ones, errors and mean samples; None if the rule is not for it."""
     total = stopped = errors = 0
     samples = 0.0
     for k, (one, count) in enumerate(zip(made, counts, strict=True)):
         if count == 0:
             continue
+        rules = rule.rules(delta)
         try:
-            summary = simulate_many(
-                one, runs=count, seed=k, jobs=jobs, max_results=cap, rules=rule.rules(delta)
-            )
-        except NoProofError:
+            rules.program(one.problem)
+        except InputError:  # no proof, or not made for noise that is not known
             return None
+        summary = simulate_many(
+            one, runs=count, seed=k, jobs=jobs, max_results=cap, rules=rules
+        )
         total += summary.runs
         stopped += summary.stopped
         errors += summary.errors

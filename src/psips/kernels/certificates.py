@@ -19,6 +19,7 @@ P(E >= L at any time) <= exp(-L).
 Linear problems: the self-normalised bound of theta y, with the parameter bound B, holds for
 all pairs at once: 2 E = (y.D-hat / ||x - z||_{V^-1} - sqrt(xi) B)^2 / s^2 - log det(V / xi).
 
+Without one covariance for all arms, or with holes in results: see `psips.kernels.marginal`.
 What follows from all claims together is in `psips.kernels.settling`.
 """
 
@@ -31,12 +32,11 @@ import numpy as np
 from psips.kernels.belief import Belief
 from psips.kernels.grids import floats, floats2
 from psips.kernels.jit import bare, part
+from psips.kernels.marginal import LOG_WEIGHTS as LOG_WEIGHTS
+from psips.kernels.marginal import RHOS as RHOS
+from psips.kernels.marginal import beats, singly
 from psips.kernels.model import BALL, Floats, Model
 
-# Precisions of the mixture, in pulls, and their weights. A mixture is tightest for arms with
-# some ten times as many pulls as rho.
-RHOS = (5.0, 80.0)
-LOG_WEIGHTS = (math.log(0.1), math.log(0.9))
 ASTRAY = 0.1  # mass q of the shifts of the wrong sign: a far better known arm needs them
 TIGHT = 1e-3  # nats to which the line search bounds its minimum from below
 LOG_FOUR = 2.0 * math.log(2.0)
@@ -120,6 +120,17 @@ def directions(d: int, Sigma: Floats) -> Floats:
     if d > 2:
         for c in range(d):
             Y[row, c] = 1.0 / math.sqrt(Sigma[c, c])
+    return Y
+
+
+@part
+def looked_along(model: Model) -> Floats:
+    """Directions (m, d) of the claims; each objective alone if noise is not one for all."""
+    if not singly(model):
+        return directions(model.d, model.Sigma)
+    Y = floats2(model.d, model.d)
+    for c in range(model.d):
+        Y[c, c] = 1.0
     return Y
 
 
@@ -224,7 +235,9 @@ def dominance(
     least = np.inf
     for c in range(model.d):
         found = -1.0
-        if model.unstructured:
+        if singly(model):
+            found = beats(model, belief, x, z, c, 0.0, enough)
+        elif model.unstructured:
             found = faint(belief.theta, belief.N, model.Sigma, Y, c, x, z, enough)
         if found < 0.0:
             found = claim(model, belief, Y[c], x, z, volume, enough)
@@ -243,7 +256,9 @@ def escape(
     for row in range(Y.shape[0]):
         spare = 0.0 if row < model.d else LOG_FOUR
         found = -1.0
-        if model.unstructured:
+        if singly(model):
+            found = beats(model, belief, z, x, row, 0.0, enough)
+        elif model.unstructured:
             found = faint(belief.theta, belief.N, model.Sigma, Y, row, z, x, enough + spare)
         if found < 0.0:
             found = claim(model, belief, Y[row], z, x, volume, enough + spare)

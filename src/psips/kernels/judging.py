@@ -132,11 +132,12 @@ def judge_certified(run: Run) -> int:
     no_draws(run)
     scene, log_inverse, goal = run.scene, run.options.calibration.log_inverse, run.options.goal
     model, belief, front = scene.model, scene.belief, scene.front
+    hint = run.outcome[HINT:]
     if goal[0] == WHOLE:
         nothing = ints(model.n)
-        settled = all_settled(model, belief, front, log_inverse, nothing, run.outcome[HINT:])
+        settled = all_settled(model, belief, front, log_inverse, nothing, hint)
     else:
-        settled = reached(model, belief, front, log_inverse, goal)
+        settled = reached(model, belief, front, log_inverse, goal, hint)
     run.outcome[STOPPED] = 1.0 if settled else 0.0
     return 0
 

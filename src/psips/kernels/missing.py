@@ -9,16 +9,17 @@ import numpy as np
 from psips.kernels.belief import Belief, refactor
 from psips.kernels.certificates import (
     LOG_FOUR,
-    directions,
     dominance,
     escape,
     evidence,
     log_volume,
+    looked_along,
     value,
 )
 from psips.kernels.front import Front
 from psips.kernels.grids import as_array, as_grid, floats, ints, ints2
 from psips.kernels.jit import kernel, part
+from psips.kernels.marginal import least_lead, singly
 from psips.kernels.model import Floats, Ints, Mask, Model
 from psips.kernels.settling import ESCAPES, IN, OPEN, OUT, OUTSIDE, WITHIN, judge_answers
 
@@ -109,10 +110,18 @@ def decisive(
     return rival
 
 
+@part
+def spread_of(model: Model, belief: Belief, i: int, j: int, c: int) -> float:
+    """Return what differences of two answers in ``c`` are compared with: their spread."""
+    if singly(model):
+        return math.sqrt(belief.scatter.C[i, c, c] + belief.scatter.C[j, c, c])
+    return math.sqrt(model.Sigma[c, c])
+
+
 @kernel
 def verdicts(
     model: Model, belief: Belief, front: Front, log_inverse: float, known: Ints
-) -> tuple[Ints, Ints, Ints, Floats, Floats]:
+) -> tuple[Ints, Ints, Ints, Floats, Floats, Floats]:
     """Verdicts for callers in Python, see `psips.kernels.settling.judge_answers`.
 
     Parameters
@@ -125,14 +134,14 @@ def verdicts(
     Returns
     -------
     tuple
-        verdict; rival, of open verdicts the `decisive` one if unstructured (results of a
-        linear problem bear on all comparisons, so there it is the rival with the least
-        evidence, or the most); of open ones the objective in which the two are to be told
-        apart, how far their difference in it can be from the estimate, and the level that
-        their claims are held to.
+        verdict; rival, of open verdicts the `decisive` one if unstructured with one covariance
+        (results of a linear problem bear on all comparisons, so there it is the rival with the
+        least evidence, or the most; and so it is where claims are made `singly`); of open ones
+        the objective in which the two are to be told apart, the least and the most that their
+        difference in it can be, and the level that their claims are held to.
     """
     n = model.n
-    Y = directions(model.d, model.Sigma)
+    Y = looked_along(model)
     verdict = ints(n)
     before = as_grid(known)
     for z in range(n):
@@ -142,11 +151,11 @@ def verdicts(
     levels = judge_answers(model, belief, front, Y, log_inverse, verdict, rival, strength)
     either = max(levels[WITHIN], levels[OUTSIDE])
     objective = ints(n)
-    width = floats(n)
+    least, most = floats(n), floats(n)
     need = floats(n)
     volume = log_volume(model, belief)
     for z in range(n):
-        if verdict[z] == OPEN and model.unstructured:
+        if verdict[z] == OPEN and model.unstructured and not singly(model):
             L = levels[ESCAPES] if front.inside[z] else either
             x = decisive(model, belief, Y, front.inside, verdict, z, L)
             rival[z] = x if x >= 0 else rival[z]
@@ -159,16 +168,25 @@ def verdicts(
             best = -np.inf
             for c in range(model.d):
                 lead = value(model, belief, z, c) - value(model, belief, x, c)
-                lead /= math.sqrt(model.Sigma[c, c])
+                lead /= spread_of(model, belief, z, x, c)
                 if lead > best:
                     best = lead
                     objective[z] = c
-            width[z] = half_width(model, belief, z, x, objective[z], volume, need[z])
+            c = objective[z]
+            if singly(model):
+                spread = spread_of(model, belief, z, x, c)
+                least[z] = least_lead(model, belief, z, x, c, spread, need[z])
+                most[z] = -least_lead(model, belief, x, z, c, spread, need[z])
+            else:
+                lead = value(model, belief, z, c) - value(model, belief, x, c)
+                width = half_width(model, belief, z, x, c, volume, need[z])
+                least[z], most[z] = lead - width, lead + width
     return (
         as_array(verdict),
         as_array(rival),
         as_array(objective),
-        as_array(width),
+        as_array(least),
+        as_array(most),
         as_array(need),
     )
 
@@ -251,7 +269,7 @@ def further(
     """
     inside, pairs, need = as_grid(candidates), as_grid(comparisons), as_grid(levels)
     arms, weights = as_grid(pulled), as_grid(suited)
-    Y = directions(model.d, model.Sigma)
+    Y = looked_along(model)
     extra = ints2(arms.shape[0], arms.shape[1])
     for row in range(pairs.shape[0]):
         z, x = pairs[row, 0], pairs[row, 1]

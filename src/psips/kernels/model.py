@@ -35,6 +35,8 @@ class NoiseModel(Record):
     guess: Floats  # (d, d) what it is believed to be
     worth: float  # results that the belief is worth, 0 for none
     binary: Floats  # (d,) 1 where values are 0 or 1
+    low: Floats  # (d,) least and largest value there can be; infinite if nothing is known
+    high: Floats  # (d,)
     least: int  # results of each arm before anything is judged
 
 

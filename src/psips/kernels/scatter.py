@@ -44,6 +44,7 @@ class Scatter(Record):
     count: Floats  # (K, d, d) results that have both objectives
     sums: Floats  # (K, d, d) of the first objective over these
     cross: Floats  # (K, d, d) of the products of both
+    higher: Floats  # (K, d, 2) of cubes and fourth powers; empty if no objective has a range
     seen: Floats  # (K, 2^d) results by pattern of objectives; (0, 0) without holes
     seen_sums: Floats  # (K, 2^d, d) their sums
     C: Floats  # (K, d, d) covariance of each arm's mean
@@ -56,12 +57,14 @@ def empty_scatter(model: Model) -> Scatter:
     noise, d = model.noise, model.d
     K = model.K if noise.mode != SHARED or noise.partial else 0
     K, d = (K, d) if K else (0, 0)
+    ranged = noise.mode in (POOLED, OWN) and bool(np.isfinite(noise.low).any())
     H, P = (K, 2**d) if noise.partial else (0, 0)
     return Scatter(
         origin=np.zeros((K, d)),
         count=np.zeros((K, d, d)),
         sums=np.zeros((K, d, d)),
         cross=np.zeros((K, d, d)),
+        higher=np.zeros((K if ranged else 0, d, 2)),
         seen=np.zeros((H, P)),
         seen_sums=np.zeros((H, P, d if H else 0)),
         C=np.zeros((K, d, d)),
@@ -96,6 +99,9 @@ def take(s: Scatter, arm: int, x: Floats) -> None:
         if math.isnan(x[c]):
             continue
         here = x[c] - s.origin[arm, c]
+        if s.higher.shape[0] > 0:
+            s.higher[arm, c, 0] += here * here * here
+            s.higher[arm, c, 1] += here * here * here * here
         for e in range(d):
             if not math.isnan(x[e]):
                 s.count[arm, c, e] += 1.0

@@ -40,7 +40,7 @@ import math
 import numpy as np
 
 from psips.kernels.belief import Belief
-from psips.kernels.certificates import directions, dominance, escape, log_volume
+from psips.kernels.certificates import dominance, escape, log_volume, looked_along
 from psips.kernels.codes import COUNT
 from psips.kernels.front import MEMBERS, Front
 from psips.kernels.grids import floats, ints
@@ -173,7 +173,7 @@ def all_settled(
     ``verdict`` has what is known otherwise, IN for candidates only and OUT for others only,
     and OPEN; it is changed.
     """
-    Y = directions(model.d, model.Sigma)
+    Y = looked_along(model)
     z, x = int(hint[0]), int(hint[1])
     if x >= 0 and z != x and verdict[z] == OPEN:
         size = front.size[MEMBERS]
@@ -205,17 +205,30 @@ def all_settled(
 
 
 @part
-def reached(model: Model, belief: Belief, front: Front, log_inverse: float, goal: Ints) -> bool:
-    """Whether enough answers are IN (COUNT), or one is not OPEN (SETTLE); or none is."""
+def reached(
+    model: Model, belief: Belief, front: Front, log_inverse: float, goal: Ints, hint: Floats
+) -> bool:
+    """Whether enough answers are IN (COUNT), or one is not OPEN (SETTLE); or none is.
+
+    ``hint`` (2,) is set to an open answer that it takes, and its rival.
+    """
     verdict, rival, strength = ints(model.n), ints(model.n), floats(model.n)
-    Y = directions(model.d, model.Sigma)
+    Y = looked_along(model)
     judge_answers(model, belief, front, Y, log_inverse, verdict, rival, strength)
     proven = unsettled = 0
+    wanted = -1
     for z in range(model.n):
         if verdict[z] == IN:
             proven += 1
         elif verdict[z] == OPEN:
             unsettled += 1
+            if front.inside[z] and (wanted < 0 or strength[z] > strength[wanted]):
+                wanted = z
+    if goal[0] != COUNT:
+        wanted = goal[1]
+    hint[1] = -1.0
+    if wanted >= 0:
+        hint[0], hint[1] = wanted, rival[wanted]
     if goal[0] == COUNT:
         return proven >= goal[1] or unsettled == 0
-    return verdict[goal[1]] != OPEN
+    return verdict[wanted] != OPEN

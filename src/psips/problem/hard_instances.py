@@ -25,10 +25,12 @@ KINDS = ("dominated", "incomparable", "tied")
 
 
 class Truth(NamedTuple):
-    """A problem and its theta."""
+    """A problem, its theta, the shape of its noise, and its covariance if that is not told."""
 
     problem: Problem
     theta: Floats
+    noise: str = "gaussian"
+    known: Problem | None = None
 
 
 def near_tie(gap: float = 0.1, d: int = 1, lead: float = 2.0, rho: float = 0.0) -> Truth:
@@ -38,15 +40,15 @@ def near_tie(gap: float = 0.1, d: int = 1, lead: float = 2.0, rho: float = 0.0) 
     _check_nonzero("lead", lead)
     ahead = np.full(d, float(lead))
     ahead[0] = gap
-    return _plain("near-tie", np.vstack([ahead, np.zeros(d)]), _equal(d, rho))
+    return _plain("near-tie", np.vstack([ahead, np.zeros(d)]), equal(d, rho))
 
 
 def worse(d: int = 4, gap: float = 0.3, rho: float = 0.0, K: int = 2, seed: int = 0) -> Truth:
     """Arm 2 is worse than arm 1 by gap in every objective; more arms stand clear of both."""
     _check_d(d, 1)
-    _check_positive("gap", gap)
+    check_positive("gap", gap)
     pair = np.vstack([np.zeros(d), np.full(d, -gap)])
-    return _plain("worse", _among(pair, K, seed), _equal(d, rho))
+    return _plain("worse", _among(pair, K, seed), equal(d, rho))
 
 
 def worse_but_one(
@@ -54,11 +56,11 @@ def worse_but_one(
 ) -> Truth:
     """Arm 2 is worse than arm 1 by gap in all objectives but one, and better by edge there."""
     _check_d(d, 2)
-    _check_positive("gap", gap)
-    _check_positive("edge", edge)
+    check_positive("gap", gap)
+    check_positive("edge", edge)
     pair = np.vstack([np.zeros(d), np.full(d, -gap)])
     pair[1, -1] = edge
-    return _plain("worse-but-one", _among(pair, K, seed), _equal(d, rho))
+    return _plain("worse-but-one", _among(pair, K, seed), equal(d, rho))
 
 
 def variant(
@@ -66,7 +68,7 @@ def variant(
 ) -> Truth:
     """Random arms, the last a variant of the first that is worse by low to high throughout."""
     _check_d(d, 1)
-    _check_count("K", K, 2)
+    check_count("K", K, 2)
     if not 0 < low <= high:
         raise InputError(f"low and high must be 0 < low <= high, got {low} and {high}")
     rng = _rng(seed)
@@ -84,10 +86,10 @@ def variant(
 def front(K: int = 10, gap: float = 0.05, d: int = 2, rho: float = 0.0) -> Truth:
     """All arms on a front: each is gap ahead of the next in half of the objectives."""
     _check_d(d, 2)
-    _check_count("K", K, 2)
-    _check_positive("gap", gap)
+    check_count("K", K, 2)
+    check_positive("gap", gap)
     step = gap * np.where(np.arange(d) % 2 == 0, 1.0, -1.0)
-    return _plain("front", np.arange(K)[:, None] * step, _equal(d, rho))
+    return _plain("front", np.arange(K)[:, None] * step, equal(d, rho))
 
 
 def just_below(
@@ -100,13 +102,13 @@ def just_below(
 ) -> Truth:
     """Among others, arm 2 is below arm 1 by gap: in all objectives, or in one and else by 1."""
     _check_d(d, 1)
-    _check_positive("gap", gap)
+    check_positive("gap", gap)
     if where not in ("all", "one"):
         raise unknown("where", where, ("all", "one"))
     pair = np.vstack([np.zeros(d), np.full(d, -gap)])
     if where == "one":
         pair[1, 1:] = -1.0
-    return _plain("just-below", _among(pair, K, seed), _equal(d, rho))
+    return _plain("just-below", _among(pair, K, seed), equal(d, rho))
 
 
 def adverse(
@@ -123,7 +125,7 @@ def adverse(
     differs by ``gap`` in one objective and by about 1 in the others.
     """
     _check_d(d, 1)
-    _check_positive("gap", gap)
+    check_positive("gap", gap)
     if kind not in KINDS:
         raise unknown("kind", kind, KINDS)
     if not 0 < edge <= 1:
@@ -148,7 +150,7 @@ def correlated_alternative(beyond: float = 1e-3) -> Truth:
     There arm 1 is equal to arm 4 in the first objective and to arm 5 in the second, and here
     it leads both by ``beyond``: a rule that keeps delta on `correlated` alone errs here.
     """
-    _check_positive("beyond", beyond)
+    check_positive("beyond", beyond)
     first, second = 0.79520912, 1.31325863
     means = [
         [first + beyond, second + beyond],
@@ -157,7 +159,7 @@ def correlated_alternative(beyond: float = 1e-3) -> Truth:
         [first, 2.40622874],
         [2.18192691, second],
     ]
-    return _plain("correlated-alternative", np.array(means), _equal(2, -0.6))
+    return _plain("correlated-alternative", np.array(means), equal(2, -0.6))
 
 
 def linear(
@@ -181,16 +183,16 @@ def linear(
     parameter is known to lie in a ball of so many times its own length.
     """
     _check_d(d, 1)
-    _check_count("K", K, 2)
-    _check_count("h", h, 2)
-    _check_count("answers", answers, 0)
+    check_count("K", K, 2)
+    check_count("h", h, 2)
+    check_count("answers", answers, 0)
     if h + (answers > 0) > K:
         raise InputError(
             f"linear needs at least as many arms as features, and one more with answers, so "
             f"that they span a constant too: got {K} arms and {h} features"
         )
     for name, value in (("norm", norm), ("scale", scale), ("unit", unit), ("spread", spread)):
-        _check_positive(name, value)
+        check_positive(name, value)
     if answers == 1:
         raise InputError("answers must be 0 for none or at least 2, got 1")
     rng = _rng(seed)
@@ -213,7 +215,7 @@ def linear_pair(
     low: float = 25.0, high: float = 50.0, scale: float = 1.0, ball: float = 0.0
 ) -> Truth:
     """Two arms with a feature each, of coefficients low and high: far from 0, and far apart."""
-    _check_positive("scale", scale)
+    check_positive("scale", scale)
     if low == high:
         raise InputError(f"low and high must differ, got {low} twice")
     theta = np.array([[float(low)], [float(high)]]) / scale
@@ -229,9 +231,9 @@ def linear_slope(
     ball: float = 0.0,
 ) -> Truth:
     """Y = offset + slope x at K places of [0, 1], with a column of ones."""
-    _check_count("K", K, 2)
-    _check_positive("scale", scale)
-    _check_positive("unit", unit)
+    check_count("K", K, 2)
+    check_positive("scale", scale)
+    check_positive("unit", unit)
     _check_nonzero("slope", slope)
     x = np.linspace(0.0, 1.0, K)
     features = np.column_stack([np.ones(K), scale * x])
@@ -293,7 +295,7 @@ def _linear(
 
 def _among(pair: Floats, K: int, seed: int) -> Floats:
     """Return the pair and K - 2 random arms that dominate neither and differ clearly."""
-    _check_count("K", K, 2)
+    check_count("K", K, 2)
     rng = _rng(seed)
     means = pair
     for _ in range(TRIES):
@@ -309,8 +311,8 @@ def _among(pair: Floats, K: int, seed: int) -> Floats:
     )
 
 
-def _equal(d: int, rho: float) -> Floats:
-    """Covariance of unit variances and equal correlations."""
+def equal(d: int, rho: float) -> Floats:
+    """Return the covariance of unit variances and equal correlations."""
     least = -1.0 / (d - 1) if d > 1 else -1.0
     if not least < rho < 1:
         raise InputError(
@@ -331,21 +333,23 @@ def _random_correlation(d: int, edge: float, rng: np.random.Generator) -> Floats
 
 
 def _rng(seed: int) -> np.random.Generator:
-    _check_count("seed", seed, 0)
+    check_count("seed", seed, 0)
     return np.random.default_rng(seed)
 
 
 def _check_d(d: int, least: int) -> None:
-    _check_count("d", d, least)
+    check_count("d", d, least)
 
 
-def _check_count(what: str, value: int, least: int) -> None:
+def check_count(what: str, value: int, least: int) -> None:
+    """Refuse what is not a whole number, or too small."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or value < least:
         raise InputError(f"{what} must be a whole number of at least {least}, got {value!r}")
 
 
-def _check_positive(what: str, value: float) -> None:
+def check_positive(what: str, value: float) -> None:
+    """Refuse what is not a positive number."""
     if not (np.isfinite(value) and value > 0):
         raise InputError(f"{what} must be positive, got {value}")
 

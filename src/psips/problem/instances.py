@@ -19,6 +19,7 @@ from psips.kernels.model import Floats, Ints
 from psips.problem.gaps import hardness, hardness_floor
 from psips.problem.hard_instances import BUILDERS as HARD
 from psips.problem.hard_instances import Truth
+from psips.problem.noisy_instances import BUILDERS as NOISY
 from psips.problem.problem import Problem
 
 NOISES = ("gaussian", "bernoulli", "student", "lognormal")
@@ -47,6 +48,8 @@ class Instance:
         How a measurement scatters around its mean.
     results : Results, optional
         Raw results, if measurements are to be rows drawn from them.
+    truth : Problem, optional
+        The same problem with the noise that results have, where ``problem`` is not told.
     params : dict
         What the instance was built with, if it is a built-in one; the file, if from a file.
 
@@ -62,6 +65,7 @@ class Instance:
     theta: Floats
     noise: str = "gaussian"
     results: Results | None = None
+    truth: Problem | None = None
     params: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -89,6 +93,11 @@ class Instance:
                     f"bernoulli noise needs means between 0 and 1, got {self.arm_means[i, c]} "
                     f"for arm {self.problem.arms[i]!r} in {self.problem.objectives[c]!r}"
                 )
+
+    @property
+    def known(self) -> Problem:
+        """The problem with the noise that results have."""
+        return self.problem if self.truth is None else self.truth
 
     @cached_property
     def means(self) -> Floats:
@@ -190,8 +199,8 @@ def random_bernoulli(
 def _instance(build: Callable[..., Truth]) -> Callable[..., Instance]:
     @wraps(build)  # signature and docstring are those of the builder
     def made(**params: Any) -> Instance:
-        problem, theta = build(**params)
-        return Instance(problem.name, problem, theta)
+        problem, theta, noise, known = build(**params)
+        return Instance(problem.name, problem, theta, noise, truth=known)
 
     return made
 
@@ -204,7 +213,7 @@ BUILDERS: dict[str, Callable[..., Instance]] = {
     "rotated": rotated,
     "random-gaussian": random_gaussian,
     "random-bernoulli": random_bernoulli,
-    **{name: _instance(build) for name, build in HARD.items()},
+    **{name: _instance(build) for name, build in (*HARD.items(), *NOISY.items())},
 }
 
 

@@ -113,11 +113,11 @@ def noise_model(
     guess: NoiseGuess | None,
     scales: Sequence[Scale],
     K: int,
-    turn: Floats,
+    signs: Floats,
     partial: bool,
 ) -> NoiseModel:
-    """Return what is known of the noise as the kernels read it; ``turn`` (d, d) are signs."""
-    d = len(scales)
+    """Return what is known of the noise as the kernels read it."""
+    d, turn = len(scales), np.outer(signs, signs)
     given, matrix, worth, least = np.zeros((0, d, d)), np.zeros((d, d)), 0.0, 1
     if covariance is not None:
         mode = SHARED if covariance.ndim == 2 else EACH
@@ -131,4 +131,6 @@ def noise_model(
             worth = guess.results * arms
         least = 1 + max(0, math.ceil((d - worth) / arms))
     binary = np.array([float(scale.binary) for scale in scales])
-    return NoiseModel(mode, partial, given, matrix, worth, binary, least)
+    ends = signs[:, None] * [scale.ends for scale in scales]
+    low, high = ends.min(axis=1), ends.max(axis=1)
+    return NoiseModel(mode, partial, given, matrix, worth, binary, low, high, least)

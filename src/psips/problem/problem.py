@@ -261,6 +261,11 @@ class Problem:
         """Whether any pull costs something else than 1."""
         return bool(np.any(self.costs != 1.0))
 
+    @property
+    def marginal(self) -> bool:
+        """Whether proofs go by each arm and objective, see `psips.kernels.marginal`."""
+        return self.covariance is None or self.covariance.ndim == 3 or self.partial
+
     @cached_property
     def _arm_indices(self) -> dict[str, int]:
         return {arm: i for i, arm in enumerate(self.arms)}
@@ -343,7 +348,7 @@ class Problem:
             self.noise_guess,
             self.scales,
             self.K,
-            turn,
+            self.signs,
             self.partial,
         )
         apart = noise.given if len(noise.given) else Sigma

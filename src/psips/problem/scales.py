@@ -33,6 +33,14 @@ class Scale(NamedTuple):
         """Whether nothing is known of the values."""
         return self == Scale()
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the largest of what is compared; infinite if nothing is known."""
+        if self.range is None:
+            return -math.inf, math.inf
+        low, high = self.range
+        return (math.log(low), math.log(high)) if self.log else (low, high)
+
     def check(self, objective: str, value: float) -> float:
         """Return a value of a result, if it may be one."""
         if self.binary and value not in (0.0, 1.0):

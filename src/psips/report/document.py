@@ -368,7 +368,7 @@ def _verdicts(state: State, known: Status) -> str:
     )
     return (
         f"<h2>Answers</h2>\n<p>{finding} Proof: what is proven of the single answer by now; "
-        f"{verdicts_promise(state.rules)}. "
+        f"{escape(verdicts_promise(state.rules, state.problem))}. "
         "&ldquo;About n more&rdquo; results complete a proof with an even chance.</p>\n"
         f"{table(head, rows)}"
     )

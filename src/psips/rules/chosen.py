@@ -196,9 +196,7 @@ class Rules:
 
         sampling, stopping, literal = self._sampling, self._stopping, self.draws == "literal"
         program.check_fit(sampling, stopping, problem)
-        program.check_noise(
-            self.sampling, self.stopping, self.calibration, literal, problem, goal
-        )
+        program.check_noise(self.sampling, self.stopping, self.calibration, literal, problem)
         if goal is not None and self.stopping != BY_PROOFS:
             raise InputError(
                 f"the goal {goal.text!r} is reached by proofs of single answers, which the "
@@ -222,5 +220,5 @@ class Rules:
             np.zeros(0) if target is None else np.ascontiguousarray(target, float),
             np.array([WHOLE, 0] if goal is None else [goal.kind, goal.number]),
         )
-        steps = program.steps_of(sampling, stopping, literal)
+        steps = program.steps_of(sampling, stopping, literal, problem)
         return program.Program(*steps, options, stopping, literal, sampling.rival)

@@ -12,7 +12,6 @@ from psips.kernels.codes import NOBODY, TRACK
 from psips.kernels.model import BALL
 from psips.problem import Problem
 from psips.problem.parameters import Ball
-from psips.problem.question import Goal
 from psips.rules.handicaps import handicaps, worst
 from psips.rules.sampling import SAMPLING, SamplingRule
 from psips.rules.stopping import CALIBRATION, STOPPING, StoppingRule
@@ -72,7 +71,6 @@ def check_noise(
     calibration: str,
     literal: bool,
     problem: Problem,
-    goal: Goal | None,
 ) -> None:
     """Refuse what needs one known covariance and complete results where there are not both."""
     estimated = problem.covariance is None
@@ -84,12 +82,6 @@ def check_noise(
         what = "results with holes"
     else:
         return
-    if goal is not None:
-        raise InputError(
-            f"the goal {goal.text!r} is reached by proofs of single answers, which there are "
-            f"none of for {what}: leave the goal out, or give one covariance and "
-            f"complete results"
-        )
     if not SAMPLING[sampling].any_noise:
         names = ", ".join(repr(name) for name, rule in SAMPLING.items() if rule.any_noise)
         raise InputError(
@@ -107,8 +99,8 @@ def check_noise(
         asked = f"the stopping rule {stopping!r}"
         asked += " with calibration='proven'" if fits else ""
         raise InputError(
-            f"{asked} is not made for {what}: choose stopping='glr' with "
-            f"calibration='measured', which is the default"
+            f"{asked} is not made for {what}: choose stopping='certified', which is proven, or "
+            f"stopping='glr' with calibration='measured', which is the default"
         )
     if problem.prior is not None or problem.parameter_set is not None:
         given = "a prior" if problem.prior is not None else "a parameter set"
@@ -116,16 +108,20 @@ def check_noise(
 
 
 def steps_of(
-    sampling: SamplingRule, stopping: StoppingRule, literal: bool
+    sampling: SamplingRule, stopping: StoppingRule, literal: bool, problem: Problem
 ) -> tuple[str, str, str]:
     """Return the steps of the loop: choose, renew, judge."""
     if literal:
         learns = sampling.learner != NOBODY
         choose = "published:choose_published" if learns else sampling.step
         return choose, SET, stopping.literal
-    proving = stopping.predicts and sampling.proving
     renew = COVER if sampling.jumps or stopping.jumps else SET
-    return sampling.proving if proving else sampling.step, renew, stopping.step
+    choose = sampling.step
+    if stopping.predicts:
+        choose = sampling.proving or choose
+    elif stopping.settles and problem.marginal:
+        choose = sampling.aiming or choose
+    return choose, renew, stopping.step
 
 
 def eta_of(eta: float | str, literal: bool, problem: Problem) -> float:

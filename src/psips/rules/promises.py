@@ -49,7 +49,7 @@ def promise(rules: Rules, problem: Problem) -> str:
             f"{delta}, by the prior registered, or a flat one. This bounds no rate of error."
         ),
         PROVEN: (
-            "Proven: if the noise is Gaussian with the covariance registered, the set is wrong "
+            f"Proven: if {assumed(problem)}, the set is wrong "
             f"with probability at most {delta}, whatever the truth is{within(problem)}."
         ),
         MEASURED: (
@@ -83,21 +83,55 @@ def short_promise(rules: Rules) -> str:
     }[kind_of_promise(rules)]
 
 
-def verdicts_promise(rules: Rules) -> str:
+def verdicts_promise(rules: Rules, problem: Problem) -> str:
     """Say what stands behind the verdicts on single answers.
 
     Examples
     --------
-    >>> verdicts_promise(Rules(delta=0.05))
-    'with probability 0.95 none of them is ever wrong, whichever rule stops'
+    >>> problem = Problem(objectives=["gain"], covariance=[1], arms=2)
+    >>> verdicts_promise(Rules(delta=0.05), problem)
+    'with probability 0.95 none of them is ever wrong if the noise is Gaussian with the ...
     """
-    text = f"with probability {1 - rules.delta:.10g} none of them is ever wrong"
+    text = (
+        f"with probability {1 - rules.delta:.10g} none of them is ever wrong if "
+        f"{assumed(problem)}"
+    )
     if STOPPING[rules.stopping].predicts:
         return (
             f"{text}; a tenth of {rules.delta:g} is for certificates that need no prediction, "
             "the rest for the claims of the sets predicted"
         )
     return f"{text}, whichever rule stops"
+
+
+def assumed(problem: Problem) -> str:
+    """Say of results what everything that is proven rests on.
+
+    Examples
+    --------
+    >>> assumed(Problem(objectives=["gain"], covariance=[1], arms=2))
+    'the noise is Gaussian with the covariance registered'
+    >>> assumed(Problem(objectives=["gain"], arms=2))
+    'the noise of each arm is Gaussian, of any covariance'
+    >>> assumed(Problem(objectives={"score": {"range": [0, 5]}, "gain": "max"}, arms=2))
+    "the mean of each arm stays the same and results lie in the ranges registered, whatever ...
+    """
+    holes = ", and whether a value is missing does not depend on it" if problem.partial else ""
+    if problem.covariance is not None:
+        each = "covariance" if problem.covariance.ndim == 2 else "covariances"
+        return f"the noise is Gaussian with the {each} registered{holes}"
+    pairs = list(zip(problem.objectives, problem.scales, strict=True))
+    free = [repr(name) for name, scale in pairs if scale.range is None]
+    if len(free) == len(pairs):
+        return f"the noise of each arm is Gaussian, of any covariance{holes}"
+    ranges = "binary" if all(scale.binary for _, scale in pairs) else "in the ranges registered"
+    found = (
+        "the mean of each arm stays the same and results "
+        f"{'are' if ranges == 'binary' else 'lie'} {ranges}, whatever their law is"
+    )
+    if free:
+        found += f", but Gaussian, of any variance, in {', '.join(free)}"
+    return f"{found}{holes}"
 
 
 def within(problem: Problem) -> str:

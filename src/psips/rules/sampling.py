@@ -44,6 +44,9 @@ class SamplingRule:
         Who learns from those draws, see `psips.kernels.codes`.
     proving : str
         The kernel that chooses while a set that was predicted is proven; "" if it is ``step``.
+    aiming : str
+        The kernel that chooses while single answers are proven without one covariance for all
+        arms; "" if it is ``step``.
     rival : bool
         Whether it has rounds and a state of its own.
     budgeted : bool
@@ -63,6 +66,7 @@ class SamplingRule:
     jumps: bool = False
     learner: int = NOBODY
     proving: str = ""
+    aiming: str = ""
     rival: bool = False
     budgeted: bool = False
     knows: bool = False
@@ -115,6 +119,7 @@ SAMPLING = {
         jumps=True,
         learner=DIRECTED,
         proving="predicted:choose_predicted",
+        aiming="aiming:choose_aiming",
         any_noise=True,
     ),
     "projected": SamplingRule(

@@ -110,6 +110,8 @@ class StoppingRule:
         Its kernel in the published loop, "" if it is no part of that.
     predicts : bool
         Whether it predicts sets and keeps accounts of them.
+    settles : bool
+        Whether it stops by verdicts on single answers.
     prior : bool
         Whether it may be used with a prior.
     any_noise : bool
@@ -139,6 +141,7 @@ class StoppingRule:
     draws: bool = False
     literal: str = ""
     predicts: bool = False
+    settles: bool = False
     prior: bool = False
     any_noise: bool = False
     given_noise: bool = False
@@ -257,6 +260,8 @@ STOPPING = {
         evidence=of_verdicts,
         curve=PROVEN_ANSWERS,
         unproven_for=_certificates("certified"),
+        settles=True,
+        any_noise=True,
         measured=(("heuristic", 1.0),),
     ),
     "predicted": StoppingRule(

@@ -2,7 +2,8 @@
 
 With probability at least 1 - delta no verdict is wrong at any time, whichever rules choose
 the arms and stop (the argument is in `psips.kernels.settling`). Unstructured problems
-need nothing else; linear ones need ``parameter_set=Ball(...)`` or the rule ``predicted``.
+need nothing else, whether the noise is given or not (`psips.rules.promises` says what is
+assumed of it); linear ones need ``parameter_set=Ball(...)`` or the rule ``predicted``.
 
 With the stopping rule ``predicted`` there are two kinds of evidence: these certificates, and
 the claims of sets that were predicted. An answer is in or out as soon as either says so: the
@@ -29,6 +30,7 @@ from psips.problem import Problem
 from psips.problem.design import spanning_rows
 from psips.rules.stopping import has_certificates
 from psips.session.engine import Engine
+from psips.session.estimated import not_known
 
 NAMED = 3  # arms named in a sentence; of more only the sum is told
 ROUNDING = 1e-9  # coefficients below this are zero
@@ -52,7 +54,8 @@ class Verdict:
     objective : str or None
         Open: the objective in which the two are to be told apart.
     interval : (float, float) or None
-        Open: of the answer's lead over the rival in that objective, in the user's units.
+        Open: of the answer's lead over the rival in that objective, in the user's units; an
+        end is infinite while there are too few results to bound it.
     more : dict
         Open: arm to about how many more results of it would settle the comparison with the
         rival if the estimates stay as they are: prove that the rival does not dominate a
@@ -90,14 +93,8 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
     if not has_certificates(problem) and not engine.program.stopping.predicts:
         why = "a linear problem has certificates with parameter_set=Ball(...) only"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
-    if len(engine.belief.scatter.C):
-        why = (
-            "no proof is known where the noise is estimated or differs between arms, or where "
-            "values are missing"
-        )
-        return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
     if not engine.ready:
-        why = "some arms have not been measured"
+        why = not_known(problem, engine) or "some arms have not been measured"
         if not problem.unstructured:
             why = "the arms measured do not span the features yet"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
@@ -111,10 +108,9 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
         return [_by_claims(*one) for one in zip(problem.answers, known, strict=True)]
     engine = engine.without_prior()
     belief = engine.belief
-    codes, rivals, objectives, widths, levels = attentively(
+    codes, rivals, objectives, least, most, levels = attentively(
         verdicts, engine.model, belief, engine.front, log_inverse, known
     )
-    values = belief.theta if problem.unstructured else engine.model.Z @ belief.theta
     wanted = np.flatnonzero((codes == OPEN) & (rivals >= 0))
     pairs = np.stack([wanted, rivals[wanted]], axis=1)
     promised = iter(_promises(engine, belief, pairs, levels[wanted]))
@@ -131,12 +127,10 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
         elif x < 0:
             found.append(Verdict(name, "open", None, None, None, {}, "nothing is known yet"))
         else:
-            c = int(objectives[z])
-            middle, width = float(values[z, c] - values[x, c]), float(widths[z])
-            interval = (middle - width, middle + width)
+            interval = (float(least[z]), float(most[z]))
             more = {problem.arms[a]: count for a, count in next(promised)}
             inside = bool(engine.front.inside[z])
-            found.append(_missing(problem, (z, x, c), inside, interval, more))
+            found.append(_missing(problem, (z, x, int(objectives[z])), inside, interval, more))
     return found
 
 
@@ -165,6 +159,8 @@ def _missing(
     name, rival, objective = problem.answers[z], problem.answers[x], problem.objectives[c]
     kind = "not proven to beat" if inside else "not proven dominated by"
     reason = f"{kind} {rival}: {objective} differs by {low:.3g} to {high:.3g}"
+    if not math.isfinite(high - low):
+        reason = f"{kind} {rival}: too few results to say by how much {objective} differs"
     if more:
         reason += f"; about {_listed(more)}"
     return Verdict(name, "open", rival, objective, (low, high), more, reason)

@@ -182,5 +182,5 @@ def _made(name: str, params: str) -> Instance:
 @lru_cache(maxsize=64)
 def optimal_weights(made: Instance) -> list[float]:
     """Return w* of the truth, for the oracle; kept, for runs of one instance share it."""
-    weights = complexity(made.problem, made.theta).weights
+    weights = complexity(made.known, made.theta).weights
     return [weights[arm] for arm in made.problem.arms]

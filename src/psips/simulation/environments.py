@@ -228,7 +228,7 @@ def environment_of(instance: Instance) -> Environment:
         return ResamplingEnvironment(instance.problem, instance.results)
     if instance.noise == "bernoulli":
         return BernoulliEnvironment(instance.problem, instance.arm_means)
-    return GaussianEnvironment(instance.problem, instance.theta, instance.noise)
+    return GaussianEnvironment(instance.known, instance.theta, instance.noise)
 
 
 def _factors(problem: Problem) -> Floats:

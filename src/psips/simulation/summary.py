@@ -208,7 +208,7 @@ def simulate_many(
     chosen = read_rules(rules, choices if rules else with_goal(choices, goal))
     environment = environment_of(instance)
     if SAMPLING[chosen.sampling].knows and target is None:
-        weights = complexity(instance.problem, instance.theta).weights
+        weights = complexity(instance.known, instance.theta).weights
         target = [weights[arm] for arm in instance.problem.arms]
 
     one = partial(
