@@ -277,6 +277,8 @@ def plain_model(
         np.sqrt(np.diag(Sigma)),
         np.full(d, slack),
         np.zeros(d),
+        -1,
+        np.zeros(d),
     )
 
 

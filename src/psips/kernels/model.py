@@ -70,4 +70,6 @@ class Model(Record):
     noise: NoiseModel
     unit: Floats  # (d,) standard deviation of one measurement, to compare objectives in
     slack: Floats  # (d,) offset of every half-space, see `psips.kernels.halfspace`
+    relative: Floats  # (d,) where it is this part of a control's mean, that part; else 0
+    control: int  # the control's place among the answers; -1 if nothing is relative
     level: Floats  # (d,) zeros: no offset

@@ -20,6 +20,7 @@ from psips.problem.gaps import hardness, hardness_floor
 from psips.problem.hard_instances import BUILDERS as HARD
 from psips.problem.hard_instances import Truth
 from psips.problem.problem import Problem
+from psips.problem.tolerance import is_right
 
 NOISES = ("gaussian", "bernoulli", "student", "lognormal")
 TRIES = 2_000_000  # random instances drawn before giving up on a bound on H
@@ -111,7 +112,9 @@ class Instance:
         return tuple(self.problem.answers[i] for i in np.flatnonzero(mask))
 
     def is_right(self, found: Collection[str]) -> bool:
-        """Whether a set of answers is the Pareto set.
+        """Whether a set of answers is the Pareto set; with a tolerance, whether it is right.
+
+        Several sets can be right then, see `psips.problem.tolerance.is_right`.
 
         Examples
         --------
@@ -119,7 +122,17 @@ class Instance:
         >>> made.is_right(made.pareto_set), made.is_right([])
         (True, False)
         """
-        return set(found) == set(self.pareto_set)
+        if not self.problem.tolerance:
+            return set(found) == set(self.pareto_set)
+        inside = np.isin(np.array(self.problem.answers), list(found))
+        return is_right(self.problem.inward(self.means), inside, self.epsilon)
+
+    @property
+    def epsilon(self) -> Floats:
+        """The tolerance (d,) at this truth."""
+        control = self.problem.control
+        at = None if control is None else self.means[self.problem.answer_index(control)]
+        return self.problem.tolerance.at(at)
 
 
 def cov_boost() -> Instance:

@@ -37,6 +37,7 @@ from psips.problem.noise import KNOWN, PER_ARM, NoiseGuess, noise_model, read_gu
 from psips.problem.parameters import Ball, Box, Limits, Prior, check_inside, limits, read_prior
 from psips.problem.recorded import read_record
 from psips.problem.scales import Scale, read_scale
+from psips.problem.tolerance import Tolerance, read_epsilon
 
 MOST_WITH_HOLES = 8  # objectives, if results may have holes: patterns of them are counted
 
@@ -91,7 +92,12 @@ class Problem:
         look at costs. What is claimed at the stop does not depend on them.
     control : str, optional
         The answer that others are compared with: a placebo, what is in use today. For the
-        goal ``"beat control"`` of a session.
+        goal ``"beat control"`` of a session, and for tolerances in percent.
+    epsilon : number, or mapping from objective to number or percentage, optional
+        A tolerance: differences up to it do not matter. An answer that is no better than
+        another by more may be left out, one that is beaten by no more may be in; see
+        `psips.problem.tolerance`. ``"5%"`` is that part of the control's mean; where logarithms
+        are compared it is a factor of 1.05 and needs no control.
     name : str
         For titles and reports.
 
@@ -138,6 +144,7 @@ class Problem:
     regularization: float | None  # None: least squares
     costs: Floats  # (K,) of one pull of each arm
     control: str | None
+    tolerance: Tolerance
 
     def __init__(
         self,
@@ -155,6 +162,7 @@ class Problem:
         partial: bool = False,
         costs: object = None,
         control: object = None,
+        epsilon: object = None,
         name: str = "",
     ) -> None:
         put = self.__dict__.__setitem__  # a frozen dataclass is filled here and only here
@@ -210,6 +218,10 @@ class Problem:
             raise InputError("all answers have equal features: there is nothing to tell apart")
         put("costs", frozen(read_costs(self.arms, costs)))
         put("control", None if control is None else self.answers[self.answer_index(control)])
+        put(
+            "tolerance",
+            read_epsilon(self.objectives, self.scales, self.control, self.unstructured, epsilon),
+        )
         put("parameter_set", parameter_set)
         self._theta_limits()  # complains about a set that does not fit
         put("prior", None if prior is None else read_prior(self.arms, self.objectives, prior))
@@ -386,7 +398,9 @@ class Problem:
             first=first,
             noise=noise,
             unit=np.sqrt(np.diag(Sigma)),
-            slack=np.zeros(self.d),
+            slack=0.0 - self.tolerance.amounts,
+            relative=self.tolerance.shares.copy(),
+            control=self.answer_index(self.control) if self.tolerance.shares.any() else -1,
             level=np.zeros(self.d),
         )
 
@@ -463,6 +477,7 @@ class Problem:
             **({} if self.prior is None else {"prior": asdict(self.prior)}),
             **({"costs": self.costs.tolist()} if self.has_costs else {}),
             **({} if self.control is None else {"control": self.control}),
+            **({"epsilon": self.tolerance.given} if self.tolerance else {}),
             **({} if guess is None else {"noise_guess": asdict(guess)}),
             **({"scales": scales} if any(scales) else {}),
             **({"partial": True} if self.partial else {}),

@@ -199,6 +199,7 @@ class Rules:
         program.check_noise(
             self.sampling, self.stopping, self.calibration, literal, problem, goal
         )
+        program.check_tolerance(self.stopping, self.calibration, problem, goal)
         if goal is not None and self.stopping != BY_PROOFS:
             raise InputError(
                 f"the goal {goal.text!r} is reached by proofs of single answers, which the "

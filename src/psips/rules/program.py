@@ -15,7 +15,7 @@ from psips.problem.parameters import Ball
 from psips.problem.question import Goal
 from psips.rules.handicaps import handicaps, worst
 from psips.rules.sampling import SAMPLING, SamplingRule
-from psips.rules.stopping import CALIBRATION, STOPPING, StoppingRule
+from psips.rules.stopping import CALIBRATION, PROVEN, STOPPING, StoppingRule
 
 if TYPE_CHECKING:
     from psips.kernels.state import Options
@@ -113,6 +113,31 @@ def check_noise(
     if problem.prior is not None or problem.parameter_set is not None:
         given = "a prior" if problem.prior is not None else "a parameter set"
         raise InputError(f"{given} does not go with {what}: leave it out")
+
+
+def check_tolerance(
+    stopping: str, calibration: str, problem: Problem, goal: Goal | None
+) -> None:
+    """Refuse rules and goals that have no use for the problem's tolerance."""
+    if not problem.tolerance:
+        return
+    rule = STOPPING[stopping]
+    if goal is not None:
+        raise InputError(
+            f"the goal {goal.text!r} is about answers that are optimal or not, without a "
+            f"tolerance: leave epsilon out, or the goal"
+        )
+    if rule.exact:
+        raise InputError(
+            f"the stopping rule {stopping!r} has no use for a tolerance: choose stopping='glr', "
+            f"or leave epsilon out"
+        )
+    if problem.tolerance.relative and PROVEN in (rule.promise, calibration):
+        raise InputError(
+            f"the stopping rule {stopping!r} is proven for tolerances that are numbers, not "
+            f"percentages of a mean that is estimated: give numbers, or choose stopping='glr' "
+            f"with calibration='measured'"
+        )
 
 
 def steps_of(

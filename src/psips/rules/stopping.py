@@ -112,6 +112,8 @@ class StoppingRule:
         Whether it predicts sets and keeps accounts of them.
     prior : bool
         Whether it may be used with a prior.
+    exact : bool
+        Whether it settles exact Pareto sets only, and has no use for a tolerance.
     any_noise : bool
         Whether noise may be estimated or differ from arm to arm, and results have holes.
     given_noise : bool
@@ -140,6 +142,7 @@ class StoppingRule:
     literal: str = ""
     predicts: bool = False
     prior: bool = False
+    exact: bool = False
     any_noise: bool = False
     given_noise: bool = False
     partner: str = ""
@@ -296,6 +299,7 @@ STOPPING = {
         curve=PROBABILITY,
         calibrations=("heuristic",),
         unproven=_COMPARED_WITH,
+        exact=True,
         misfit=arms_one_by_one("ape"),
     ),
     "elimination": StoppingRule(
@@ -307,6 +311,7 @@ STOPPING = {
         curve=PROBABILITY,
         calibrations=("heuristic",),
         unproven=_COMPARED_WITH,
+        exact=True,
         partner="elimination",
         misfit=arms_one_by_one("elimination"),
     ),
@@ -321,6 +326,7 @@ STOPPING = {
             unproven="ends with its budget, whatever delta is",
             experience="ends with its budget, whatever delta is",
             partner=name,
+            exact=True,
             misfit=arms_one_by_one(name),
         )
         for name, step in (
