@@ -238,9 +238,7 @@ def dominance(
     for c in range(model.d):
         found = -1.0
         if model.unstructured:
-            found = faint(
-                belief.theta, belief.N, model.Sigma, model.slack, Y, c, x, z, enough
-            )
+            found = faint(belief.theta, belief.N, model.Sigma, model.slack, Y, c, x, z, enough)
         if found < 0.0:
             found = claim(model, belief, Y[c], x, z, volume, enough)
         least = min(least, found)
@@ -260,9 +258,7 @@ def escape(
         found = -1.0
         if model.unstructured:
             limit = enough + spare
-            found = faint(
-                belief.theta, belief.N, model.Sigma, model.slack, Y, row, z, x, limit
-            )
+            found = faint(belief.theta, belief.N, model.Sigma, model.slack, Y, row, z, x, limit)
         if found < 0.0:
             found = claim(model, belief, Y[row], z, x, volume, enough + spare)
         most = max(most, found - spare)

@@ -59,18 +59,18 @@ Evidence of a piece: the logarithm of the weighted sum of E over its y. If theta
 piece, all its claims are false and the sum of the least E is at most that of the E at theta,
 a nonnegative martingale of mean 1. By Ville's inequality P(it ever reaches L) <= exp(-L).
 
-With a tolerance (`psips.kernels.halfspace`) the pieces have offsets: "j is above i by more than
-epsilon in every objective", for i in S1 and any other answer j, and "z is above x_k by more than
-epsilon in c_k". They cover all theta at which S1 is not right, by definition: either some j
-beats a member i so, or some z outside is held by no x in S1, and at every node some branch
-holds. On a piece each y >= 0 gives f(theta) + sum_k y_k epsilon(c_k) <= 0; f is tested against
-another number than 0, so that its lead grows by that, and the rest stands as it is.
+With a tolerance (`psips.kernels.halfspace`) the pieces have offsets: "j is above i by more
+than epsilon in every objective", for i in S1 and any other answer j, and "z is above x_k by
+more than epsilon in c_k". They cover all theta at which S1 is not right, by definition: either
+some j beats a member i so, or some z outside is held by no x in S1, and at every node some
+branch holds. On a piece each y >= 0 gives f(theta) + sum_k y_k epsilon(c_k) <= 0; f is tested
+against another number than 0, so that its lead grows by that, and the rest stands as it is.
 
-A set. If S(theta) is not S1 (with a tolerance: if S1 is not right), theta lies in some piece, and the first such piece of the list is
-fixed by theta and the results until t_1. Stopping with S1 needs every piece, hence that one, to
-have reached L. So P(stop with S1, which is wrong) <= exp(-L): the number of claims does not
-count. A piece that reached L once is settled for ever. What sets are predicted, and L of each,
-see `psips.kernels.predicted`.
+A set. If S(theta) is not S1 (with a tolerance: if S1 is not right), theta lies in some piece,
+and the first such piece of the list is fixed by theta and the results until t_1. Stopping with
+S1 needs every piece, hence that one, to have reached L. So P(stop with S1, which is wrong) <=
+exp(-L): the number of claims does not count. A piece that reached L once is settled for ever.
+What sets are predicted, and L of each, see `psips.kernels.predicted`.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from psips.kernels.certificates import (
 )
 from psips.kernels.front import Front
 from psips.kernels.grids import as_array, as_grid, floats, ints, ints2
+from psips.kernels.halfspace import is_tolerant
 from psips.kernels.jit import kernel, part
 from psips.kernels.model import Floats, Ints, Mask, Model
 from psips.kernels.settling import (
@@ -27,7 +28,6 @@ from psips.kernels.settling import (
     OUT,
     OUTSIDE,
     WITHIN,
-    is_tolerant,
     judge_answers,
 )
 
@@ -88,7 +88,7 @@ def decisive(
     one that takes the fewest.
     """
     rival = -1
-    tolerant = is_tolerant(model.slack)
+    tolerant = is_tolerant(model.slack, model.control)
     best = 0.0 if inside[z] else np.inf
     rows = Y.shape[0] if inside[z] else model.d
     scale = floats(rows)  # variance along each row, times the nats it needs

@@ -34,7 +34,7 @@ What is known otherwise, with its own share of delta, may be put into I and O be
 
 With a tolerance the claims are those up to epsilon, and what is proven is that a set R is right
 (`psips.kernels.halfspace`): every z in R escapes all other answers, whatever is known of these,
-and every z outside is held by some x in R. Let S be the Pareto set of the truth, s of n answers.
+and every z outside is held by some x in R. Let S be the Pareto set of the truth, s answers.
 
 * If z in R is beaten by more than epsilon, it is not in S, and some x in S beats it so, as what
   dominates a better one does too: for each z outside S one x, fixed by the truth. The claims
@@ -61,6 +61,7 @@ from psips.kernels.certificates import directions, dominance, escape, log_volume
 from psips.kernels.codes import COUNT
 from psips.kernels.front import MEMBERS, Front
 from psips.kernels.grids import floats, ints
+from psips.kernels.halfspace import is_tolerant
 from psips.kernels.jit import bare, part
 from psips.kernels.model import Floats, Ints, Model
 
@@ -96,15 +97,6 @@ def level(
             number = s * (n - s)
         claims = max(claims, number / share(kind, n, s))
     return math.log(claims) + log_inverse
-
-
-@bare
-def is_tolerant(slack: Floats) -> bool:
-    """Whether there is a tolerance."""
-    some = False
-    for c in range(slack.shape[0]):
-        some = some or slack[c] != 0.0
-    return some
 
 
 @part
@@ -153,7 +145,7 @@ def judge_answers(
                     strength[z] = found
                     rival[z] = x
     levels = floats(3)
-    tolerant = is_tolerant(model.slack)
+    tolerant = is_tolerant(model.slack, model.control)
     while True:
         for kind in range(3):
             least = 0 if tolerant else low

@@ -127,6 +127,10 @@ class Instance:
         inside = np.isin(np.array(self.problem.answers), list(found))
         return is_right(self.problem.inward(self.means), inside, self.epsilon)
 
+    def with_epsilon(self, epsilon: object) -> Instance:
+        """Return the same truth with another tolerance."""
+        return replace(self, problem=self.problem.with_epsilon(epsilon))
+
     @property
     def epsilon(self) -> Floats:
         """The tolerance (d,) at this truth."""

@@ -220,7 +220,9 @@ class Problem:
         put("control", None if control is None else self.answers[self.answer_index(control)])
         put(
             "tolerance",
-            read_epsilon(self.objectives, self.scales, self.control, self.unstructured, epsilon),
+            read_epsilon(
+                self.objectives, self.scales, self.control, self.unstructured, epsilon
+            ),
         )
         put("parameter_set", parameter_set)
         self._theta_limits()  # complains about a set that does not fit
@@ -496,6 +498,11 @@ class Problem:
         """
         with as_recorded():
             return cls(**read_record(data))
+
+    def with_epsilon(self, epsilon: object) -> Problem:
+        """Return the same problem with another tolerance."""
+        data = {key: value for key, value in self.to_dict().items() if key != "epsilon"}
+        return Problem.from_dict({**data, "epsilon": epsilon})
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Problem):

@@ -164,7 +164,7 @@ def is_right(means: Floats, inside: Mask, epsilon: Floats) -> bool:
     chosen = np.asarray(inside, np.bool_)
     for z in range(len(means)):
         if chosen[z]:
-            right = not beaten(means, z, epsilon).any()
+            right = not beaters(means, z, epsilon).any()
         else:
             right = bool((holders(means, z, epsilon) & chosen).any())
         if not right:
@@ -172,7 +172,26 @@ def is_right(means: Floats, inside: Mask, epsilon: Floats) -> bool:
     return True
 
 
-def beaten(means: Floats, z: int, epsilon: Floats) -> Mask:
+def only_right(means: Floats, epsilon: Floats) -> bool:
+    """Whether the Pareto set is the only set that is right.
+
+    An answer must be in if no other holds it, and out if another beats it by more than epsilon;
+    if one is neither, the Pareto set with it, or all that need not be out but it, is right too.
+
+    Examples
+    --------
+    >>> only_right(np.array([[1.0], [0.8]]), np.array([0.1]))
+    True
+    >>> only_right(np.array([[1.0], [0.95]]), np.array([0.1]))
+    False
+    """
+    return all(
+        beaters(means, z, epsilon).any() or not holders(means, z, epsilon).any()
+        for z in range(len(means))
+    )
+
+
+def beaters(means: Floats, z: int, epsilon: Floats) -> Mask:
     """Which answers (n,) beat z by more than epsilon in every objective."""
     return np.asarray((means > means[z] + epsilon).all(axis=1))
 

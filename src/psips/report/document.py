@@ -69,6 +69,7 @@ def report(
         f'<p class="small">Report written {in_utc(at)} by psips {__version__}.</p>',
         _answer(state, known),
         _held(study),
+        _tolerance(study, known),
         _promise(state),
         _design(state),
         _measured(state, known, at),
@@ -103,6 +104,8 @@ def _answer(state: State, known: Status) -> str:
                 f"Goal, {escape(known.goal)}: <strong>{escape(known.claim)}</strong>{caveat}. "
             )
             text += f"Of the others nothing is claimed; candidates: {found}."
+        elif known.tolerated is not None:
+            text += f"Pareto-optimal within the tolerance: {found}{caveat}."
         else:
             text += f"Pareto-optimal: {found}{caveat}."
         return f'<p class="answer{" warning" if rejected else ""}">{text}{closed}</p>'
@@ -123,6 +126,20 @@ def _answer(state: State, known: Status) -> str:
         if known.outlook is not None:
             text += f"</p><p>{escape(str(known.outlook))}"
     return f'<p class="answer warning">{text}</p>'
+
+
+def _tolerance(study: Study, known: Status) -> str:
+    """Say what a tolerance allows, or what one would have saved."""
+    if known.tolerated is not None:
+        text = str(known.tolerated)
+        return f"<p>{escape(text[0].upper() + text[1:])}.</p>"
+    saved = [str(one) for one in study.savings() if one.stopped is not None]
+    if not saved:
+        return ""
+    return (
+        "<p>What a tolerance would have saved, if differences up to it do not matter: "
+        f"{escape('; '.join(saved))}.</p>"
+    )
 
 
 def _held(study: Study) -> str:
@@ -212,6 +229,8 @@ def _design(state: State) -> str:
     if problem.has_costs:
         each = zip(problem.arms, problem.costs, strict=True)
         facts.append(["cost of a result", ", ".join(f"{a} {cost:.10g}" for a, cost in each)])
+    if problem.tolerance:
+        facts.append(["tolerance", str(problem.tolerance)])
     if problem.control is not None:
         facts.append(["control", problem.control])
     if state.goal is not None:
@@ -343,6 +362,9 @@ def _front(study: Study, known: Status) -> str:
 def _verdicts(state: State, known: Status) -> str:
     proven = kind_of_promise(state.rules) == PROVEN
     head = ["answer", "finding", "probability of being optimal", "proof", "reason"]
+    words = {"in": "optimal", "out": "not optimal", "open": "not yet"}
+    if known.tolerated is not None:
+        words.update({"in": "may be in", "out": "may be left out"})
     rows = []
     for answer, row in known.answers.iterrows():
         name = f"{answer} (also {row['also']})" if row["also"] else answer
@@ -354,10 +376,10 @@ def _verdicts(state: State, known: Status) -> str:
             if 5e-4 < chance < 0.9995
             else f"{chance:.6g}"
         )
-        finding = "optimal" if row["candidate"] else "not optimal"
+        finding = words["in"] if row["candidate"] else words["out"]
         if not known.stopped or (known.goal and row["verdict"] == "open"):
             finding = "candidate" if row["candidate"] else ""
-        proof = {"in": "optimal", "out": "not optimal", "open": "not yet"}[row["verdict"]]
+        proof = words[row["verdict"]]
         if row["verdict"] == "open" and known.stopped and proven and not known.goal:
             proof = f"{finding}, with the set"
         rows.append([name, finding, shown, proof, row["reason"]])

@@ -129,8 +129,8 @@ def check_tolerance(
         )
     if rule.exact:
         raise InputError(
-            f"the stopping rule {stopping!r} has no use for a tolerance: choose stopping='glr', "
-            f"or leave epsilon out"
+            f"the stopping rule {stopping!r} has no use for a tolerance: choose "
+            f"stopping='glr', or leave epsilon out"
         )
     if problem.tolerance.relative and PROVEN in (rule.promise, calibration):
         raise InputError(

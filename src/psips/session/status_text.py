@@ -31,6 +31,7 @@ def in_words(
     budget: str = "",
     goal: str = "",
     claim: str = "",
+    tolerated: str = "",
     not_known: str = "",
 ) -> str:
     """Return what is known as lines of at most 80 characters; see `Status`."""
@@ -50,6 +51,8 @@ def in_words(
     found = wrap(f"{title}: {names}", WIDTH, subsequent_indent="  ")
     if not_known:
         found += wrap(not_known, WIDTH, subsequent_indent="  ")
+    if tolerated:
+        found += wrap(tolerated, WIDTH, subsequent_indent="  ")
     if fit:
         found += wrap(fit, WIDTH, subsequent_indent="  ")
     if goal:

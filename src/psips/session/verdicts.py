@@ -3,6 +3,8 @@
 With probability at least 1 - delta no verdict is wrong at any time, whichever rules choose
 the arms and stop (the argument is in `psips.kernels.settling`). Unstructured problems
 need nothing else; linear ones need ``parameter_set=Ball(...)`` or the rule ``predicted``.
+With a tolerance "in" says that nothing beats the answer by more than it, and "out" that the
+answer is dominated, or that the rival matches it up to the tolerance: both may be true of one.
 
 With the stopping rule ``predicted`` there are two kinds of evidence: these certificates, and
 the claims of sets that were predicted. An answer is in or out as soon as either says so: the
@@ -96,6 +98,9 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
             "values are missing"
         )
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
+    if problem.tolerance.relative:
+        why = "no proof is known for a tolerance that is a percentage"
+        return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
     if not engine.ready:
         why = "some arms have not been measured"
         if not problem.unstructured:
@@ -108,7 +113,7 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
         for account in engine.accounts:
             verdicts_by(account, known)
     if not has_certificates(problem):
-        return [_by_claims(*one) for one in zip(problem.answers, known, strict=True)]
+        return [_by_claims(problem, *one) for one in zip(problem.answers, known, strict=True)]
     engine = engine.without_prior()
     belief = engine.belief
     codes, rivals, objectives, widths, levels = attentively(
@@ -122,12 +127,13 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
     for z, name in enumerate(problem.answers):
         x = int(rivals[z])
         if codes[z] == OUT and x < 0:
-            found.append(_by_claims(name, OUT))
+            found.append(_by_claims(problem, name, OUT))
         elif codes[z] == OUT:
             rival = problem.answers[x]
-            found.append(Verdict(name, "out", rival, None, None, {}, f"dominated by {rival}"))
+            why = f"{rival} stands for it" if problem.tolerance else f"dominated by {rival}"
+            found.append(Verdict(name, "out", rival, None, None, {}, why))
         elif codes[z] == IN:
-            found.append(Verdict(name, "in", None, None, None, {}, "beats every rival"))
+            found.append(Verdict(name, "in", None, None, None, {}, _unbeaten(problem)))
         elif x < 0:
             found.append(Verdict(name, "open", None, None, None, {}, "nothing is known yet"))
         else:
@@ -140,11 +146,19 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
     return found
 
 
-def _by_claims(name: str, code: int) -> Verdict:
+def _unbeaten(problem: Problem) -> str:
+    """Say why an answer is in."""
+    if problem.tolerance:
+        return "nothing beats it by more than the tolerance"
+    return "beats every rival"
+
+
+def _by_claims(problem: Problem, name: str, code: int) -> Verdict:
     """Return the verdict that predicted claims give, or that they do not."""
+    out = "matched up to the tolerance" if problem.tolerance else "dominated"
     verdict, why = {
-        IN: ("in", "beats every rival"),
-        OUT: ("out", "dominated, by the claims predicted"),
+        IN: ("in", _unbeaten(problem)),
+        OUT: ("out", f"{out}, by the claims predicted"),
         OPEN: ("open", "not proven by the claims predicted"),
     }[int(code)]
     return Verdict(name, verdict, None, None, None, {}, why)
@@ -163,8 +177,12 @@ def _missing(
     if problem.directions[c] == "min":
         low, high = -high, -low
     name, rival, objective = problem.answers[z], problem.answers[x], problem.objectives[c]
-    kind = "not proven to beat" if inside else "not proven dominated by"
-    reason = f"{kind} {rival}: {objective} differs by {low:.3g} to {high:.3g}"
+    kind = f"not proven to beat {rival}" if inside else f"not proven dominated by {rival}"
+    if problem.tolerance:
+        kind = f"not proven that {rival} stands for it"
+        if inside:
+            kind = f"not proven that {rival} does not beat it by more than the tolerance"
+    reason = f"{kind}: {objective} differs by {low:.3g} to {high:.3g}"
     if more:
         reason += f"; about {_listed(more)}"
     return Verdict(name, "open", rival, objective, (low, high), more, reason)

@@ -85,6 +85,8 @@ def _t_star(truth: Instance, answers: set[int]) -> float:
     unused = {"control", "prior"}  # by T*, nor is a parameter set
     data = {key: value for key, value in problem.to_dict().items() if key not in unused}
     data.update(ball=None, box=None)
+    if problem.tolerance:
+        data["epsilon"] = dict(zip(problem.objectives, truth.epsilon.tolist(), strict=True))
     if problem.answer_features is None:
         data["arms"] = [problem.arms[a] for a in kept]
         data["costs"] = problem.costs[kept].tolist()

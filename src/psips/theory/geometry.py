@@ -10,6 +10,10 @@ its squared distance. GLR = F(pulls) / 2. The characteristic time of the paper's
 tell theta from its alternatives fastest. Where pulls have costs, the maximum is over the
 weights with sum_a cost_a w_a = 1, and T* and the lower bounds are in units of cost.
 
+With a tolerance Alt(S) is where S is not right (`psips.problem.tolerance`), and T* is what it
+takes to prove the Pareto set of theta right: at most of the order 1 / epsilon^2, ties or not.
+Other sets may be right too, and cheaper to prove; then T* kl(delta, 1 - delta) bounds no rule.
+
 Alternatives range over all matrices: a problem's parameter set is not used, nor is the
 regularisation, which belongs to the posterior.
 """
@@ -30,6 +34,7 @@ from psips.input.checks import RANK, frozen
 from psips.kernels.model import Floats
 from psips.problem.gaps import gaps, hardness
 from psips.problem.instances import Instance
+from psips.problem.tolerance import only_right
 
 if TYPE_CHECKING:
     from psips.problem import Problem
@@ -86,6 +91,8 @@ class Complexity:
     pareto_set : tuple of str
     cuts : int
         Best responses it took.
+    unique : bool
+        Whether no other set is right; False only with a tolerance.
     """
 
     t_star: float
@@ -95,21 +102,24 @@ class Complexity:
     gaps: dict[str, float]
     pareto_set: tuple[str, ...]
     cuts: int
+    unique: bool = True
 
     def lower_bound_kl(self, delta: float) -> float:
         """Bound the expected samples of any rule that errs with probability at most ``delta``.
 
         Or their expected cost, if the problem has costs: T* kl(delta, 1 - delta), and 0 from
-        delta = 1/2 on.
+        delta = 1/2 on; 0 too where other sets are right.
         """
         _check_delta(delta)
-        if delta >= 0.5:
+        if delta >= 0.5 or not self.unique:
             return 0.0
         return self.t_star * (1 - 2 * delta) * (math.log1p(-delta) - math.log(delta))
 
     def lower_bound_log(self, delta: float) -> float:
         """Give the paper's simpler and smaller form of the bound, T* log(1 / (2.4 delta))."""
         _check_delta(delta)
+        if not self.unique:
+            return 0.0
         return self.t_star * max(0.0, -math.log(2.4) - math.log(delta))
 
 
@@ -220,6 +230,7 @@ def complexity(
         gaps=dict(zip(problem.answers, gaps(means).tolist(), strict=True)),
         pareto_set=game.truth.pareto_set,
         cuts=len(cuts),
+        unique=only_right(means, game.truth.epsilon) if problem.tolerance else True,
     )
 
 
@@ -274,6 +285,8 @@ class _Game:
             p = posterior_of(model, w, nothing, np.ascontiguousarray(F))
             p.W[:] = self.Z @ F
         p.mu[:] = self.mu
+        if model.control >= 0:
+            p.slack[:] = -self.truth.epsilon
         found = attentively(respond, p, np.flatnonzero(self.inside), np.inf)
         change = found[5] if model.unstructured else self.basis @ found[5]
         return (*found[:5], change, found[6])
