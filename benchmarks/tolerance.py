@@ -58,7 +58,7 @@ def scaled(made: Instance, part: float) -> Instance:
     return made.with_epsilon(dict(zip(made.problem.objectives, part * sd, strict=True)))
 
 
-def savings(runs: int, rules: list[str]) -> None:
+def savings(runs: int, rules: list[str], delta: float) -> None:
     print("| instance | stopping rule | tolerance, sd | samples | of exact | wrong sets |")
     print("|---|---|---|---|---|---|")
     for name, params in (
@@ -70,7 +70,7 @@ def savings(runs: int, rules: list[str]) -> None:
             exact = 0.0
             for part in PARTS:
                 made = scaled(instance(name, **params), part)
-                samples, stopped, wrong = measure(made, runs, delta=0.1, stopping=rule)
+                samples, stopped, wrong = measure(made, runs, delta=delta, stopping=rule)
                 exact = exact or samples.mean()
                 said = ", ".join([name, *(f"{k} {v:g}" for k, v in params.items())])
                 print(
@@ -86,6 +86,7 @@ def truths(epsilon: float) -> dict[str, np.ndarray]:
     spread = np.linspace(0, 2, 4)
     return {
         "worse by more, 1 objective": np.array([[0.0], [-much]]),
+        "five worse by more, 1 objective": np.array([[0.0]] + [[-much]] * 5),
         "worse by more in each of 2": np.array([[0.0, 0.0], [-much, -much]]),
         "worse by more in each of 4": np.stack([np.zeros(4), np.full(4, -much)]),
         "better by more in 1 of 2": np.array([[0.0, 0.0], [much, -0.5 * epsilon]]),
@@ -100,10 +101,10 @@ def truths(epsilon: float) -> dict[str, np.ndarray]:
     }
 
 
-def errors(runs: int, rules: list[str]) -> None:
+def errors(runs: int, rules: list[str], delta: float) -> None:
     print("| truth | tolerance, sd | stopping rule | delta | samples | wrong sets |")
     print("|---|---|---|---|---|---|")
-    for epsilon in (0.1, 0.3):
+    for epsilon in (0.05, 0.3):
         for name, means in truths(epsilon).items():
             n, d = means.shape
             objectives = [f"metric {c + 1}" for c in range(d)]
@@ -112,20 +113,20 @@ def errors(runs: int, rules: list[str]) -> None:
             )
             made = Instance(name, problem, means)
             for rule in rules:
-                samples, stopped, wrong = measure(made, runs, delta=0.1, stopping=rule)
+                samples, stopped, wrong = measure(made, runs, delta=delta, stopping=rule)
                 print(
-                    f"| {name} | {epsilon:g} | {rule} | 0.1 | {mean(samples)} "
+                    f"| {name} | {epsilon:g} | {rule} | {delta:g} | {mean(samples)} "
                     f"| {chance(wrong, stopped)} |",
                     flush=True,
                 )
 
 
-def ties(runs: int, rules: list[str]) -> None:
+def ties(runs: int, rules: list[str], delta: float) -> None:
     print(
         "| equal options | objectives | tolerance, sd | stopping rule | T* | T* log(1/delta) ",
         end="",
     )
-    print("| T* (log(1/delta) + log(8 + log t) - 0.6) | samples | wrong sets |")
+    print("| T* (log(1/delta) + log(8 + log t) - 0.3) | samples | wrong sets |")
     print("|---|---|---|---|---|---|---|---|---|")
     for n, d, epsilon in ((2, 1, 0.2), (2, 2, 0.2), (4, 2, 0.2), (2, 1, 0.05)):
         objectives = [f"metric {c + 1}" for c in range(d)]
@@ -133,9 +134,9 @@ def ties(runs: int, rules: list[str]) -> None:
         made = Instance("ties", problem, np.zeros((n, d)))
         t_star = complexity(problem, made.theta).t_star
         for rule in rules:
-            samples, stopped, wrong = measure(made, runs, delta=0.1, stopping=rule)
-            level = math.log(10)
-            at = t_star * (level + math.log(8 + math.log(samples.mean())) - 0.6)
+            samples, stopped, wrong = measure(made, runs, delta=delta, stopping=rule)
+            level = -math.log(delta)
+            at = t_star * (level + math.log(8 + math.log(samples.mean())) - 0.3)
             print(
                 f"| {n} | {d} | {epsilon:g} | {rule} | {t_star:,.0f} | {t_star * level:,.0f} "
                 f"| {at:,.0f} | {mean(samples)} | {chance(wrong, stopped)} |",
@@ -147,7 +148,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("what", choices=["savings", "errors", "ties"])
     parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--delta", type=float, default=0.1)
     parser.add_argument("--rules", default="glr", help="stopping rules, with commas")
     given = parser.parse_args()
     what = {"savings": savings, "errors": errors, "ties": ties}[given.what]
-    what(given.runs, given.rules.split(","))
+    what(given.runs, given.rules.split(","), given.delta)

@@ -146,7 +146,7 @@ def verdicts_by_hand(
     ]
     inside = naive.pareto_mask(mu)
 
-    def E(i: int, j: int, k: int) -> float:
+    def found_for(i: int, j: int, k: int) -> float:
         lead = Y[k] @ (mu[i] - mu[j] + epsilon)
         s = float(np.sqrt(Y[k] @ one.covariance @ Y[k]))
         found = naive_certificates.evidence(N[i], N[j], s, lead)
@@ -157,11 +157,12 @@ def verdicts_by_hand(
         others = [x for x in range(n) if x != z]
         if inside[z]:
             proven = all(
-                max(E(z, x, k) for k in range(len(Y))) >= levels[2] + 2e-3 for x in others
+                max(found_for(z, x, k) for k in range(len(Y))) >= levels[2] + 2e-3
+                for x in others
             )
         else:
             proven = any(
-                min(E(x, z, c) for c in range(d)) >= max(levels[:2]) + 2e-3
+                min(found_for(x, z, c) for c in range(d)) >= max(levels[:2]) + 2e-3
                 for x in others
                 if inside[x]
             )

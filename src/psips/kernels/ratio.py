@@ -49,7 +49,7 @@ from psips.kernels.tree import build
 
 EARLY = 8.0  # e-folds of results by which the clock of the threshold is ahead
 OFFSET = -1.1  # measured, together with EARLY
-MORE = 0.5  # nats with a tolerance, measured
+MORE = 0.8  # nats with a tolerance, measured
 REACH = 3.0  # standard errors within which a member might dominate an answer, or might not
 LATE = 11.0  # e-folds of results by which a near-tie has had most of its chances to err
 EVERY = 500  # all pieces are summed about this often while the results grow e-fold
