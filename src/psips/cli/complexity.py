@@ -62,7 +62,7 @@ def complexity(
         "gap": found.gap,
         "lower_bound_kl": found.lower_bound_kl(delta),
         "lower_bound_log": found.lower_bound_log(delta),
-        "hardness": found.hardness,
+        "hardness": None if made.problem.limits else found.hardness,
         "pareto_set": list(found.pareto_set),
         "unique": found.unique,
         "weights": found.weights,
@@ -93,8 +93,11 @@ def _show(made: Instance, found: Complexity, figures: dict[str, Any]) -> None:
         table.add_row("by the simpler bound", number(figures["lower_bound_log"]))
     else:
         table.add_row(f"{unit} {at}", "no bound is known: other sets are right too")
-    table.add_row("hardness H", f"{found.hardness:,.4g}")
-    table.add_row("Pareto set", escape(", ".join(found.pareto_set)))
+    if not made.problem.limits:
+        table.add_row("hardness H", f"{found.hardness:,.4g}")
+    table.add_row(
+        "Pareto set", escape(", ".join(found.pareto_set) or "nothing keeps the limits")
+    )
     console.print(table)
     console.print()
     table = Table(box=None, pad_edge=False)
@@ -107,7 +110,7 @@ def _show(made: Instance, found: Complexity, figures: dict[str, Any]) -> None:
     for arm, weight in by_weight[:SHOWN]:
         answer = "" if problem.transductive else problem.answers[problem.answer_index(arm)]
         optimal = answer in found.pareto_set
-        gap = f"{found.gaps[answer]:.4g}" if answer else ""
+        gap = f"{found.gaps[answer]:.4g}" if answer in found.gaps else ""
         style = "bold green" if optimal else None
         table.add_row(
             escape(arm), f"{weight:.1%}", gap, "optimal" if optimal else "", style=style

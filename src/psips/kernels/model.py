@@ -39,6 +39,21 @@ class NoiseModel(Record):
 
 
 @record
+class LimitModel(Record):
+    """Limits on the means m of every answer, and which metrics are compared.
+
+    Limit l holds of answer z if sign (m[z, metric] - factor m[control, metric]) >= bound.
+    """
+
+    metric: Ints  # (L,)
+    sign: Floats  # (L,) 1 or -1
+    factor: Floats  # (L,) 0 where the control has no part in it
+    bound: Floats  # (L,)
+    control: int  # 0 if no limit needs it
+    aims: Floats  # (d,) 1 where a metric is an objective, 0 where it is only limited
+
+
+@record
 class Model(Record):
     """A problem as arrays.
 
@@ -73,3 +88,4 @@ class Model(Record):
     relative: Floats  # (d,) where it is this part of a control's mean, that part; else 0
     control: int  # the control's place among the answers; -1 if nothing is relative
     level: Floats  # (d,) zeros: no offset
+    limits: LimitModel

@@ -19,6 +19,7 @@ from psips.kernels.model import Floats, Ints
 from psips.problem.gaps import hardness, hardness_floor
 from psips.problem.hard_instances import BUILDERS as HARD
 from psips.problem.hard_instances import Truth
+from psips.problem.limits import is_right_within, optimal_and_allowed
 from psips.problem.problem import Problem
 from psips.problem.tolerance import is_right
 
@@ -108,7 +109,11 @@ class Instance:
         """Names of the answers that are Pareto-optimal."""
         from psips.kernels.pareto import pareto_mask  # compiled: import where it is used
 
-        mask = pareto_mask(self.problem.inward(self.means))
+        inward = self.problem.inward(self.means)
+        if self.problem.limits:
+            mask = optimal_and_allowed(inward, self.problem.model.limits)
+        else:
+            mask = pareto_mask(inward)
         return tuple(self.problem.answers[i] for i in np.flatnonzero(mask))
 
     def is_right(self, found: Collection[str]) -> bool:
@@ -125,6 +130,9 @@ class Instance:
         if not self.problem.tolerance:
             return set(found) == set(self.pareto_set)
         inside = np.isin(np.array(self.problem.answers), list(found))
+        if self.problem.limits:
+            means, limits = self.problem.inward(self.means), self.problem.model.limits
+            return is_right_within(means, limits, inside, self.epsilon)
         return is_right(self.problem.inward(self.means), inside, self.epsilon)
 
     def with_epsilon(self, epsilon: object) -> Instance:

@@ -70,6 +70,7 @@ def read_epsilon(
     control: str | None,
     unstructured: bool,
     given: Any,
+    limited: Sequence[str] = (),
 ) -> Tolerance:
     """Read a tolerance.
 
@@ -82,6 +83,8 @@ def read_epsilon(
     unstructured : bool
         Whether the problem has no features.
     given : number, percentage, mapping from objective to either, or None
+    limited : sequence of str
+        Those of the objectives that are only limited, and have no tolerance.
 
     Examples
     --------
@@ -93,9 +96,10 @@ def read_epsilon(
     """
     if isinstance(given, Mapping):
         named = {str(objective): one for objective, one in given.items()}
-        check_keys("objective in epsilon", named, objectives)
+        check_keys("objective in epsilon", named, [o for o in objectives if o not in limited])
     else:
         named = {} if given is None else dict.fromkeys(objectives, given)
+        named = {o: one for o, one in named.items() if o not in limited}
     found: dict[str, float | str] = {}
     amounts, shares = np.zeros(len(objectives)), np.zeros(len(objectives))
     for c, (objective, scale) in enumerate(zip(objectives, scales, strict=True)):

@@ -93,6 +93,8 @@ def report(
 
 def _answer(state: State, known: Status) -> str:
     found = ", ".join(f"<strong>{escape(name)}</strong>" for name in known.candidate_set)
+    if known.nothing:
+        found = f"<strong>{escape(known.nothing)}</strong>"
     count = f"{known.results:,} result{'' if known.results == 1 else 's'}"
     closed = " The study is closed." if state.closed else ""
     if known.stopped:
@@ -164,10 +166,13 @@ def _remaining(known: Status) -> str:
 
 def _promise(state: State) -> str:
     rules, problem = state.rules, state.problem
+    within_limits = ""
+    if problem.limits:
+        within_limits = f", of those that keep the limits: {'; '.join(problem.limit_texts)}"
     return (
         "<p>An answer is Pareto-optimal if no other is at least as good in every objective and "
-        f"better in one. What the stopping rule promises: {escape(promise(rules, problem))} "
-        "Proofs (below) hold whatever rule is used to stop: with probability at least "
+        f"better in one{escape(within_limits)}. What the stopping rule promises: "
+        f"{escape(promise(rules, problem))} Proofs (below) hold whatever rule is used to stop: with probability at least "
         f"{1 - rules.delta:g} none of them is wrong at any time, whatever the truth is"
         f"{within(problem)}.</p>"
     )
@@ -182,7 +187,7 @@ def _design(state: State) -> str:
     rows: list[list[Any]] = [
         [
             problem.labels[c],
-            "more" if way == "max" else "less",
+            {"max": "more", "min": "less"}.get(way, "only limited"),
             "" if np.isnan(sd[c]) else f"{sd[c]:.4g}",
         ]
         for c, way in enumerate(problem.directions)
@@ -229,6 +234,8 @@ def _design(state: State) -> str:
     if problem.has_costs:
         each = zip(problem.arms, problem.costs, strict=True)
         facts.append(["cost of a result", ", ".join(f"{a} {cost:.10g}" for a, cost in each)])
+    if problem.limits:
+        facts.append(["limits", "; ".join(problem.limit_texts)])
     if problem.tolerance:
         facts.append(["tolerance", str(problem.tolerance)])
     if problem.control is not None:

@@ -200,6 +200,7 @@ class Rules:
             self.sampling, self.stopping, self.calibration, literal, problem, goal
         )
         program.check_tolerance(self.stopping, self.calibration, problem, goal)
+        program.check_limits(self.sampling, self.stopping, literal, problem, goal)
         if goal is not None and self.stopping != BY_PROOFS:
             raise InputError(
                 f"the goal {goal.text!r} is reached by proofs of single answers, which the "
@@ -223,5 +224,5 @@ class Rules:
             np.zeros(0) if target is None else np.ascontiguousarray(target, float),
             np.array([WHOLE, 0] if goal is None else [goal.kind, goal.number]),
         )
-        steps = program.steps_of(sampling, stopping, literal)
+        steps = program.steps_of(sampling, stopping, literal, bool(problem.limits))
         return program.Program(*steps, options, stopping, literal, sampling.rival)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from psips.kernels.thresholds import Calibration
 
 COVER, SET = "judging:renew_cover", "judging:renew_set"
+LIMITED = "limited:renew_limited"
 
 
 class Program(NamedTuple):
@@ -140,10 +141,42 @@ def check_tolerance(
         )
 
 
+def check_limits(
+    sampling: str, stopping: str, literal: bool, problem: Problem, goal: Goal | None
+) -> None:
+    """Refuse rules and goals that are not made for limits."""
+    if not problem.limits:
+        return
+    for kind, name, table in (
+        ("sampling", sampling, SAMPLING),
+        ("stopping", stopping, STOPPING),
+    ):
+        if not table[name].limited:
+            default = {"sampling": "directed", "stopping": "glr"}[kind]
+            raise InputError(
+                f"the {kind} rule {name!r} is not made for limits: choose {kind}={default!r}, "
+                f"which is the default"
+            )
+    if literal:
+        raise InputError(
+            "draws='literal' is the published loop, which is not made for limits: leave draws "
+            "at 'first-hit'"
+        )
+    if goal is not None:
+        raise InputError(
+            f"the goal {goal.text!r} is reached by proofs of single answers, which there are "
+            f"none of with limits: leave the goal out"
+        )
+    if problem.prior is not None:
+        raise InputError("a prior does not go with limits: leave it out")
+
+
 def steps_of(
-    sampling: SamplingRule, stopping: StoppingRule, literal: bool
+    sampling: SamplingRule, stopping: StoppingRule, literal: bool, limited: bool
 ) -> tuple[str, str, str]:
     """Return the steps of the loop: choose, renew, judge."""
+    if limited:
+        return sampling.limited, LIMITED, stopping.limited
     if literal:
         learns = sampling.learner != NOBODY
         choose = "published:choose_published" if learns else sampling.step

@@ -76,11 +76,19 @@ def wrong_means(problem: Problem) -> str:
     'With a tolerance of 0.1 on gain a set is wrong if an answer in it is beaten by more ...
     """
     if not problem.tolerance:
-        return ""
-    return (
+        return _limits(problem)
+    return _limits(problem) + (
         f"With a tolerance of {problem.tolerance} a set is wrong if an answer in it is beaten "
         "by more than that in every objective, or if one left out is better by more than that, "
         "in some objective, than each answer in it. Several sets can be right."
+    )
+
+
+def _limits(problem: Problem) -> str:
+    if not problem.limits:
+        return ""
+    return (
+        f"The set is of the answers that keep the limits ({'; '.join(problem.limit_texts)}). "
     )
 
 

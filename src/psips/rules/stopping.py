@@ -120,6 +120,8 @@ class StoppingRule:
         The same, but for noise that is estimated.
     partner : str
         The only sampling rule that it goes with, "" if it goes with all.
+    limited : str
+        Its kernel where answers have to keep limits; "" if it is not made for them.
     measured : tuple
         Pairs of a calibration and kappa with which `psips calibrate` measures it.
     misfit : callable
@@ -146,6 +148,7 @@ class StoppingRule:
     any_noise: bool = False
     given_noise: bool = False
     partner: str = ""
+    limited: str = ""
     measured: tuple[tuple[str, float], ...] = ()
     misfit: Callable[[Problem], str] = fits_all
 
@@ -223,6 +226,7 @@ STOPPING = {
         unproven_for=_if_proven(_certificates("glr")),
         experience=_NEAR_TIES,
         any_noise=True,
+        limited="limited:judge_limited",
         measured=(("measured", 1.0), ("heuristic", 1.0), ("proven", 1.0)),
     ),
     "posterior": StoppingRule(
@@ -334,6 +338,18 @@ STOPPING = {
             ("ege-sh", "fixed_budget:judge_halving"),
         )
     },
+    "two-stage": StoppingRule(
+        "stops when it is clear who keeps the limits, and who of these is optimal",
+        "limited:judge_two_stage",
+        promise=BY_CALIBRATION,
+        caption=_POSTERIOR + "The rule does not look at it: it goes by likelihood ratios.",
+        curve=PROBABILITY,
+        calibrations=("measured", "heuristic"),
+        unproven=_COMPARED_WITH,
+        any_noise=True,
+        partner="two-stage",
+        limited="limited:judge_two_stage",
+    ),
     "never": StoppingRule(
         "goes on until it is told to end",
         "judging:judge_never",
@@ -346,5 +362,6 @@ STOPPING = {
         literal="published:judge_unpublished",
         prior=True,
         any_noise=True,
+        limited="judging:judge_never",
     ),
 }

@@ -33,7 +33,7 @@ from psips.session.choices import (
     read_target,
     with_goal,
 )
-from psips.session.engine import FORMAT, Engine
+from psips.session.engine import FORMAT, NOTHING, Engine
 from psips.session.outlook import outlook_of
 from psips.session.status import Status, status_of
 from psips.session.tolerated import Saving, savings, suggested
@@ -264,7 +264,8 @@ class Session:
             return ""
         if self.goal is None:
             within = " within the tolerance" if self.problem.tolerance else ""
-            return f"Pareto set{within}: {', '.join(self.candidate_set)}"
+            names = ", ".join(self.candidate_set)
+            return f"Pareto set{within}: {names or NOTHING}"
         found = verdicts_of(self.problem, self.engine)
         known = {one.answer: (one.verdict, one.rival) for one in found}
         return goal_reached(self.problem, self.goal, known)

@@ -12,7 +12,7 @@ from psips.diagnostics.lack_of_fit import Fit, fit_of
 from psips.kernels.model import Floats
 from psips.notebook import card, names, table
 from psips.problem import Problem
-from psips.session.engine import Engine
+from psips.session.engine import NOTHING, Engine
 from psips.session.estimated import estimated_noise, not_known
 from psips.session.tolerated import Tolerated, tolerated_of
 from psips.session.verdicts import verdicts_of
@@ -83,6 +83,8 @@ class Status:
         The noise that was estimated, see `psips.session.estimated`; None if it is given.
     tolerated : Tolerated or None
         What may be otherwise within the tolerance, if there is one.
+    nothing : str
+        That no answer keeps the limits, if that is the candidate.
     not_known : str
         Of which arms the noise is not known well enough to judge; empty if of none.
     covariances : (n, d, d) array
@@ -106,6 +108,7 @@ class Status:
     outlook: Outlook | None = None
     noise: pd.DataFrame | None = None
     tolerated: Tolerated | None = None
+    nothing: str = ""
     not_known: str = ""
     covariances: Floats | None = None
 
@@ -124,6 +127,7 @@ class Status:
             closed=self.closed,
             results=self.results,
             candidate_set=self.candidate_set,
+            nothing=self.nothing,
             fraction=self.evidence["fraction"] or 0.0,
             remaining=self.evidence.get("remaining"),
             promise=self.promise,
@@ -192,7 +196,7 @@ def status_of(
     proven = sum(one.verdict != "open" for one in found)
     optimal, spread = np.full(problem.n, np.nan), np.full(problem.n, np.nan)
     change = math.nan
-    if candidate_set:
+    if candidate_set or (engine.limited and engine.ready):
         optimal, spread = engine.probabilities()
         change = math.exp(engine.change_probability()[0])
     answers = {
@@ -217,6 +221,7 @@ def status_of(
         fit=fit_of(problem, engine.belief),
         noise=estimated_noise(problem, engine),
         tolerated=tolerated_of(problem, engine, table_of_answers),
+        nothing=NOTHING if engine.nothing_allowed else "",
         not_known=not_known(problem, engine),
         covariances=engine.covariances() * np.outer(problem.signs, problem.signs),
     )

@@ -23,6 +23,7 @@ def in_words(
     closed: bool,
     results: int,
     candidate_set: Sequence[str],
+    nothing: str = "",
     fraction: float,
     remaining: float | None = None,
     promise: str = "",
@@ -45,7 +46,7 @@ def in_words(
         if remaining is not None:
             head += f"\nabout {remaining:,.0f} more results to go, with an even chance"
     title = "Pareto set" if stopped and not goal else "candidate set"
-    names = ", ".join(candidate_set) or "none yet"
+    names = ", ".join(candidate_set) or nothing or "none yet"
     if stopped:
         names += caveat
     found = wrap(f"{title}: {names}", WIDTH, subsequent_indent="  ")

@@ -98,9 +98,9 @@ def _stand_in(engine: Engine, problem: Problem, z: int) -> int:
     control = None if problem.control is None else means[problem.answer_index(problem.control)]
     epsilon = problem.tolerance.at(control)
     variances = np.diagonal(engine.covariances(), axis1=1, axis2=2)
-    members = engine.candidate
+    members, aims = engine.candidate, engine.model.limits.aims > 0
     spare = (means[members] - means[z] + epsilon) / np.sqrt(variances[members] + variances[z])
-    return members[int(spare.min(axis=1).argmax())]
+    return members[int(spare[:, aims].min(axis=1).argmax())]
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,11 @@ from psips.kernels.model import Floats, Ints
 from psips.kernels.settling import IN, OPEN, OUT
 from psips.problem import Problem
 from psips.problem.design import spanning_rows
+from psips.problem.limits import keeping
 from psips.rules.stopping import has_certificates
 from psips.session.engine import Engine
 
+RHO = 20.0  # results at which what proves a broken limit is tightest, about a tenth
 NAMED = 3  # arms named in a sentence; of more only the sum is told
 ROUNDING = 1e-9  # coefficients below this are zero
 EXCHANGES = 20  # simplex steps for each dimension: far beyond need, and any step will do
@@ -98,6 +100,8 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
             "values are missing"
         )
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
+    if problem.limits:
+        return broken_limits(problem, engine)
     if problem.tolerance.relative:
         why = "no proof is known for a tolerance that is a percentage"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
@@ -143,6 +147,39 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
             more = {problem.arms[a]: count for a, count in next(promised)}
             inside = bool(engine.front.inside[z])
             found.append(_missing(problem, (z, x, c), inside, interval, more))
+    return found
+
+
+def broken_limits(problem: Problem, engine: Engine) -> list[Verdict]:
+    """Return verdicts where there are limits: out, if one is proven to be broken.
+
+    One arm with N results, mean x-hat and s^2 the variance of a result: the ratio of the
+    likelihood averaged over N(0, s^2 / rho) shifts to that of the truth m is a martingale, so
+    that N^2 (x-hat - m)^2 / (s^2 (N + rho)) - log(1 + N / rho) reaches 2 L, ever, with
+    probability at most exp(-L). Each answer and limit has L = log(n limits / delta).
+    """
+    model, belief = engine.model, engine.belief
+    limits, N = model.limits, belief.pulls
+    values = belief.theta
+    kept = keeping(values, limits) if engine.ready else np.ones((problem.n, 1), bool)
+    open_why = "no proof is known with limits, but of one that is broken"
+    found = []
+    for z, name in enumerate(problem.answers):
+        why, verdict = open_why, "open"
+        for l, one in enumerate(problem.limits):  # noqa: E741
+            if not engine.ready or kept[z, l]:
+                continue
+            why = f"{one.broken(problem.objectives[one.metric])}, not proven"
+            if one.factor == 0.0 and not len(belief.scatter.C):
+                over = limits.bound[l] - limits.sign[l] * values[z, one.metric]
+                square = (N[z] * over) ** 2 / (N[z] + RHO) / model.Sigma[one.metric, one.metric]
+                level = math.log(problem.n * len(problem.limits))
+                level += engine.program.options.calibration.log_inverse
+                if 0.5 * (square - math.log1p(N[z] / RHO)) >= level:
+                    why = f"{one.broken(problem.objectives[one.metric])}, proven"
+                    verdict = "out"
+                    break
+        found.append(Verdict(name, verdict, None, None, None, {}, why))
     return found
 
 

@@ -24,6 +24,7 @@ def status_data(state: State, known: Status, tickets: Sequence[Ticket]) -> dict[
         "stopped": known.stopped,
         "closed": state.closed,
         "candidate_set": list(known.candidate_set),
+        **({"nothing_keeps_the_limits": True} if known.nothing else {}),
         "pareto_set": _listed(state.session.pareto_set),
         **({} if known.tolerated is None else {"tolerance": asdict(known.tolerated)}),
         **({"goal": known.goal, "claim": known.claim} if known.goal else {}),
