@@ -254,8 +254,7 @@ def dose_finding(K: int = 4, limit: float = 0.3, clear: float = 0.06, seed: int 
             toxicity = limit * rng.uniform(1.2, 3.0) * dose**rate
             rows.append(np.stack([efficacy, toxicity], axis=1))
         means = np.concatenate(rows)
-        apart = np.abs(means[:, None] - means) + 9 * np.eye(2 * K)[..., None]
-        if np.abs(means[:, 1] - limit).min() >= clear and apart.max(axis=2).min() >= clear:
+        if np.abs(means[:, 1] - limit).min() >= clear and _tells(means, limit, clear):
             problem = Problem(
                 name="dose-finding",
                 arms=[f"{s} {k + 1}" for s in ("daily", "weekly") for k in range(K)],
@@ -263,9 +262,7 @@ def dose_finding(K: int = 4, limit: float = 0.3, clear: float = 0.06, seed: int 
                 covariance=[[0.04, 0.01], [0.01, 0.04]],
                 limits=[f"toxicity <= {limit!r}"],
             )
-            truth = Truth(problem, means)
-            if _tells(means, limit, clear):
-                return truth
+            return Truth(problem, means)
     raise InputError(f"no doses were found with K = {K} that are {clear} apart: lower it")
 
 

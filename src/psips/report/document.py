@@ -172,7 +172,8 @@ def _promise(state: State) -> str:
     return (
         "<p>An answer is Pareto-optimal if no other is at least as good in every objective and "
         f"better in one{escape(within_limits)}. What the stopping rule promises: "
-        f"{escape(promise(rules, problem))} Proofs (below) hold whatever rule is used to stop: with probability at least "
+        f"{escape(promise(rules, problem))} Proofs (below) hold whatever rule is used to stop: "
+        "with probability at least "
         f"{1 - rules.delta:g} none of them is wrong at any time, whatever the truth is"
         f"{within(problem)}.</p>"
     )

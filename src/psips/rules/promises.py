@@ -87,9 +87,8 @@ def wrong_means(problem: Problem) -> str:
 def _limits(problem: Problem) -> str:
     if not problem.limits:
         return ""
-    return (
-        f"The set is of the answers that keep the limits ({'; '.join(problem.limit_texts)}). "
-    )
+    said = "; ".join(problem.limit_texts)
+    return f"The set is that of the answers that keep the limits ({said}). "
 
 
 def short_promise(rules: Rules) -> str:
