@@ -18,7 +18,7 @@ from psips.simulation.environments import environment_of
 from psips.simulation.summary import clopper_pearson
 from psips.theory.geometry import complexity
 
-RULES = ("directed", "two-stage", "round-robin")
+RULES = ("directed", "two-stage")
 
 
 def measure(instances: int, runs: int, delta: float) -> None:

@@ -104,8 +104,8 @@ def truths(epsilon: float) -> dict[str, np.ndarray]:
 def errors(runs: int, rules: list[str], delta: float) -> None:
     print("| truth | tolerance, sd | stopping rule | delta | samples | wrong sets |")
     print("|---|---|---|---|---|---|")
-    for epsilon, repeated in ((0.3, runs), (0.1, max(runs // 4, 1))):
-        for name, means in truths(epsilon).items():
+    for epsilon, most in ((0.3, 99), (0.1, 2)):  # the smaller one for the first truths alone
+        for name, means in list(truths(epsilon).items())[:most]:
             n, d = means.shape
             objectives = [f"metric {c + 1}" for c in range(d)]
             problem = Problem(
@@ -113,7 +113,7 @@ def errors(runs: int, rules: list[str], delta: float) -> None:
             )
             made = Instance(name, problem, means)
             for rule in rules:
-                samples, stopped, wrong = measure(made, repeated, delta=delta, stopping=rule)
+                samples, stopped, wrong = measure(made, runs, delta=delta, stopping=rule)
                 print(
                     f"| {name} | {epsilon:g} | {rule} | {delta:g} | {mean(samples)} "
                     f"| {chance(wrong, stopped)} |",

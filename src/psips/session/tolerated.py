@@ -185,9 +185,9 @@ def suggested(problem: Problem, engine: Engine) -> list[dict[str, float]]:
     known = np.isfinite(variances).all() and (variances > 0).all() and engine.results > 0
     if problem.tolerance or not known or engine.results > MOST_REPLAYED:
         return []
-    sd = np.sqrt(variances)
+    aims = np.flatnonzero(problem.model.limits.aims)
     return [
-        {o: _rounded(part * s) for o, s in zip(problem.objectives, sd, strict=True)}
+        {problem.objectives[c]: _rounded(part * math.sqrt(variances[c])) for c in aims}
         for part in SUGGESTED
     ]
 

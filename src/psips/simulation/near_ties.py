@@ -46,6 +46,8 @@ def near_ties(truth: Instance, t_star: float, most: int = TIES) -> tuple[NearTie
     >>> tie.answers, round(tie.share, 2), tie.without, round(tie.saves, 2)
     (('B', 'A'), 1.0, 'B', 1.0)
     """
+    if truth.problem.limits:  # a pair does not say who keeps them
+        return ()
     names = truth.problem.answers
     everyone = set(range(truth.problem.n))
     ties = []
