@@ -36,6 +36,7 @@ from psips.kernels.rng import (
 from psips.kernels.scene import Scene, empty_scene
 from psips.kernels.thresholds import Calibration, beta, inflation_and_budget, lambert_bar
 from psips.kernels.tree import build
+from psips.problem.limits import limit_model
 
 
 @numba.njit
@@ -287,6 +288,9 @@ def plain_model(
         np.sqrt(np.diag(Sigma)),
         np.full(d, slack),
         np.zeros(d),
+        -1,
+        np.zeros(d),
+        limit_model([], ["max"] * d, np.ones(d), 0),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from psips.cli.instance_options import read_instance
+from psips.cli.instance_options import read_instance, with_tolerance
 from psips.cli.screen import number, output, progress_line
 
 if TYPE_CHECKING:
@@ -27,6 +27,10 @@ def complexity(
     delta: Annotated[
         Number, typer.Option(help="Accepted probability of a wrong answer.  [default: 0.1]")
     ] = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option(help="Differences that do not matter: 0.1, or '5%' of a control."),
+    ] = None,
     tolerance: Annotated[
         float, typer.Option(help="Largest relative duality gap of T* to accept.")
     ] = 0.001,
@@ -42,7 +46,7 @@ def complexity(
     from psips.problem.problem_file import read_problem_file
 
     name, params = read_instance(context, instance)
-    made = load(name, **params)
+    made = with_tolerance(load(name, **params), epsilon)
     if delta is None and name not in BUILDERS:
         delta = read_problem_file(name).delta
     delta = 0.1 if delta is None else delta
@@ -58,8 +62,9 @@ def complexity(
         "gap": found.gap,
         "lower_bound_kl": found.lower_bound_kl(delta),
         "lower_bound_log": found.lower_bound_log(delta),
-        "hardness": found.hardness,
+        "hardness": None if made.problem.limits else found.hardness,
         "pareto_set": list(found.pareto_set),
+        "unique": found.unique,
         "weights": found.weights,
         "gaps": found.gaps,
     }
@@ -83,10 +88,16 @@ def _show(made: Instance, found: Complexity, figures: dict[str, Any]) -> None:
     table.add_row("T*", f"{found.t_star:,.4g} (at most {found.gap:.2%} more){costs}")
     at = f"at delta {figures['delta']:.10g}"
     unit = "cost" if made.problem.has_costs else "samples"
-    table.add_row(f"{unit} {at}", f"at least {number(figures['lower_bound_kl'])} expected")
-    table.add_row("by the simpler bound", number(figures["lower_bound_log"]))
-    table.add_row("hardness H", f"{found.hardness:,.4g}")
-    table.add_row("Pareto set", escape(", ".join(found.pareto_set)))
+    if found.unique:
+        table.add_row(f"{unit} {at}", f"at least {number(figures['lower_bound_kl'])} expected")
+        table.add_row("by the simpler bound", number(figures["lower_bound_log"]))
+    else:
+        table.add_row(f"{unit} {at}", "no bound is known: other sets are right too")
+    if not made.problem.limits:
+        table.add_row("hardness H", f"{found.hardness:,.4g}")
+    table.add_row(
+        "Pareto set", escape(", ".join(found.pareto_set) or "nothing keeps the limits")
+    )
     console.print(table)
     console.print()
     table = Table(box=None, pad_edge=False)
@@ -99,7 +110,7 @@ def _show(made: Instance, found: Complexity, figures: dict[str, Any]) -> None:
     for arm, weight in by_weight[:SHOWN]:
         answer = "" if problem.transductive else problem.answers[problem.answer_index(arm)]
         optimal = answer in found.pareto_set
-        gap = f"{found.gaps[answer]:.4g}" if answer else ""
+        gap = f"{found.gaps[answer]:.4g}" if answer in found.gaps else ""
         style = "bold green" if optimal else None
         table.add_row(
             escape(arm), f"{weight:.1%}", gap, "optimal" if optimal else "", style=style

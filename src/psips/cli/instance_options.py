@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     import typer
 
+    from psips.problem.instances import Instance
+
 # For `app.command`: what the command itself does not know is left to the instance.
 CONTEXT = {"ignore_unknown_options": True, "allow_extra_args": True}
 WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
@@ -79,6 +81,16 @@ def read_instance(context: typer.Context, first: str) -> Asked:
     if own:
         check_sizes(params.get("K"), params.get("d"))
     return Asked(name, params)
+
+
+def with_tolerance(made: Instance, epsilon: str | None) -> Instance:
+    """Return an instance with the tolerance of the command line, if there is one."""
+    from psips.input.quantities import parse_number
+
+    if epsilon is None:
+        return made
+    percent = epsilon.strip().endswith("%")
+    return made.with_epsilon(epsilon if percent else parse_number("--epsilon", epsilon))
 
 
 def _split(tokens: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:

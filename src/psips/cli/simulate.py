@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from psips.cli.instance_options import read_instance
+from psips.cli.instance_options import read_instance, with_tolerance
 from psips.cli.screen import number, output, progress_bar, progress_line
 from psips.rules import CALIBRATION, DRAWS, SAMPLING, STOPPING, TRACKING, Rules
 
@@ -70,6 +70,9 @@ def simulate(
     goal: Annotated[
         Text, typer.Option(help="'2 optimal', 'settle NAME' or 'beat control'.")
     ] = None,
+    epsilon: Annotated[
+        Text, typer.Option(help="Differences that do not matter: 0.1, or '5%' of a control.")
+    ] = None,
     jobs: Annotated[int, typer.Option(help="Runs at a time; -1 for all cores.")] = 1,
     dask: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler to compute on.")
@@ -94,7 +97,7 @@ def simulate(
     }
     name, params = read_instance(context, instance)
     summary = _run(
-        name, params, _given(rules), seed, runs, max_samples, budget, goal, jobs, dask
+        name, params, _given(rules), seed, runs, max_samples, budget, goal, epsilon, jobs, dask
     )
     if as_json:
         typer.echo(json.dumps(summary.to_dict(), indent=2))
@@ -111,6 +114,7 @@ def _run(
     max_samples: int,
     budget: float | None,
     goal: str | None,
+    epsilon: str | None,
     jobs: int,
     dask: str | None,
 ) -> Summary:
@@ -123,7 +127,7 @@ def _run(
 
     if max_samples < 1:
         raise InputError(f"--max-samples must be at least 1, got {max_samples}")
-    made = load(name, **params)
+    made = with_tolerance(load(name, **params), epsilon)
     if name not in BUILDERS:  # what the file says holds unless the command line says otherwise
         file = read_problem_file(name)
         given = {} if file.delta is None else {"delta": file.delta}

@@ -14,6 +14,7 @@ from psips.input.quantities import as_float
 from psips.kernels.model import Floats, Ints
 
 DIRECTIONS = ("max", "min")
+ROLES = (*DIRECTIONS, "limit")  # the last of a metric that is limited and no objective
 SAME = 1e-12  # features closer than this, relative to their column's largest, are equal
 RANK = 1e-10  # relative singular value below which a direction is not spanned
 MOST = 100_000  # arms, answers or features
@@ -120,14 +121,14 @@ def read_objectives(given: Any) -> Any:
 
 
 def read_directions(objectives: Sequence[str], given: object) -> tuple[str, ...]:
-    """One of "max" and "min" per objective; names alone are maximised."""
+    """One of "max", "min" and "limit" per objective; names alone are maximised."""
     if not isinstance(given, Mapping):
         return ("max",) * len(objectives)
     found = []
     for name, said in given.items():
         direction = said.get("direction", DIRECTIONS[0]) if isinstance(said, Mapping) else said
-        if not isinstance(direction, str) or direction not in DIRECTIONS:
-            raise unknown(f"direction of objective {quote(str(name))}", direction, DIRECTIONS)
+        if not isinstance(direction, str) or direction not in ROLES:
+            raise unknown(f"direction of objective {quote(str(name))}", direction, ROLES)
         found.append(direction)
     return tuple(found)
 

@@ -53,7 +53,9 @@ class Account(Record):
     member dominates it, and theta is in a leaf of its tree. If it is a member, all outside S1
     are rightly out, S(theta) is a subset of S1, one of it dominates a, and theta is in "a below
     j". So theta is in a piece of a, the first of which is fixed by theta and what was told
-    until t_1, and no wrong verdict is given before that piece has reached L.
+    until t_1, and no wrong verdict is given before that piece has reached L. With a tolerance
+    the first wrong verdict is of an answer that no member holds, or of a member that some
+    answer beats by more than epsilon, and theta is in one of its pieces by definition.
     """
 
     level: Floats  # (1,) L; 0 if there is no account
@@ -72,6 +74,7 @@ class Account(Record):
     s: Floats  # (D, A)
     q: Floats  # (D, A)
     log_weight: Floats  # (D,)
+    offset: Floats  # (D,)
     lead: Floats  # (D,)
     settled: Mask  # (P,)
     left: Ints  # (P,) pieces not settled, the first size[0]
@@ -95,15 +98,18 @@ def _assemble(
     pieces: Pieces,
     claims: Claims,
     square: Floats,
+    pairs: int,
 ) -> Account:
     """Return an account that nothing was told to; ``known`` is N1, B1, V1 and C1.
 
-    ``square`` (P,) says how clear the first claim of each piece was at the prediction.
+    ``square`` (P,) says how clear the first claim of each piece was at the prediction; the
+    first ``pairs`` pieces are "i below j".
     """
     N1, B1, V1, C1 = known
     n, d = len(inside), B1.shape[1]
     P = pieces.z.shape[0]
-    owner = np.where(inside[pieces.z], pieces.xs[:, 0], pieces.z)
+    owner = pieces.z.copy()
+    owner[:pairs] = pieces.xs[:pairs, 0]
     clear = np.full(n, np.inf)
     np.minimum.at(clear, owner, square)
     return Account(
@@ -123,6 +129,7 @@ def _assemble(
         claims.s,
         claims.q,
         claims.log_weight,
+        claims.offset,
         claims.lead,
         np.zeros(P, np.bool_),
         np.arange(P),
@@ -161,7 +168,9 @@ def open_account(model: Model, inside: Mask, N1: Floats, B1: Floats, level: floa
         W = posterior.W
         variance = s[:, 0] * ((W[arms[:, 0]] - W[arms[:, 1]]) ** 2).sum(axis=1)
     square = claims.lead[first] ** 2 / np.maximum(variance, 1e-300)
-    return _assemble(level, inside, (N1, B1, V1, C1), pieces, claims, square)
+    size = int(inside.sum())
+    pairs = size * ((model.n if posterior.tolerant else size) - 1)
+    return _assemble(level, inside, (N1, B1, V1, C1), pieces, claims, square, pairs)
 
 
 @kernel
@@ -186,6 +195,7 @@ def predict(p: Posterior, inside: Mask, level: float) -> tuple[Any, Any]:
             as_array(claims.s),
             as_array(claims.q),
             as_array(claims.log_weight),
+            as_array(claims.offset),
             as_array(claims.lead),
             as_array(claims.aim),
         ),
@@ -207,6 +217,7 @@ def no_account(model: Model) -> Account:
         np.zeros(0),
         np.zeros(0),
         np.zeros(0),
+        np.zeros(0),
     )
     width = 0 if model.unstructured else model.h
     known = (
@@ -215,7 +226,7 @@ def no_account(model: Model) -> Account:
         np.zeros((width, width)),
         np.zeros((width,) * 2),
     )
-    return _assemble(0.0, np.zeros(model.n, np.bool_), known, pieces, claims, np.zeros(0))
+    return _assemble(0.0, np.zeros(model.n, np.bool_), known, pieces, claims, np.zeros(0), 0)
 
 
 @bare
@@ -225,7 +236,7 @@ def _score(account: Account, o: int, pending: Floats, theta: Floats, out: Floats
     Results that are pending count as if their arm's mean stayed as it is, and the lead were at
     least its standard error: a claim that trails is not to have all of a batch.
     """
-    lead = total = before = 0.0
+    lead, total, before = account.offset[o], 0.0, 0.0
     waiting = False
     d = account.mean.shape[1]
     for a in range(account.involved[o]):

@@ -20,6 +20,11 @@ Linear problems: the self-normalised bound of theta y, with the parameter bound 
 all pairs at once: 2 E = (y.D-hat / ||x - z||_{V^-1} - sqrt(xi) B)^2 / s^2 - log det(V / xi).
 
 Without one covariance for all arms, or with holes in results: see `psips.kernels.marginal`.
+
+With a tolerance the claim is "i beats j along y up to epsilon", y.(mu_i - mu_j + epsilon) > 0.
+What is tested is another number than 0, and the lead y.D-hat grows by y.epsilon; nothing else
+changes, as the law of e does not depend on what is tested.
+
 What follows from all claims together is in `psips.kernels.settling`.
 """
 
@@ -171,7 +176,8 @@ def claim(
     lead = variance = bound = 0.0
     for c in range(model.d):
         if y[c] != 0.0:
-            lead += y[c] * (value(model, belief, i, c) - value(model, belief, j, c))
+            ahead = value(model, belief, i, c) - value(model, belief, j, c)
+            lead += y[c] * (ahead - model.slack[c])
     if lead <= 0.0:
         return 0.0
     for c in range(model.d):
@@ -204,7 +210,15 @@ def claim(
 
 @bare
 def faint(
-    theta: Floats, N: Floats, Sigma: Floats, Y: Floats, row: int, i: int, j: int, enough: float
+    theta: Floats,
+    N: Floats,
+    Sigma: Floats,
+    slack: Floats,
+    Y: Floats,
+    row: int,
+    i: int,
+    j: int,
+    enough: float,
 ) -> float:
     """Return what ``claim`` gives along Y[row] where that takes no search, else -1.
 
@@ -214,7 +228,7 @@ def faint(
     d = theta.shape[1]
     for c in range(d):
         if Y[row, c] != 0.0:
-            lead += Y[row, c] * (theta[i, c] - theta[j, c])
+            lead += Y[row, c] * (theta[i, c] - theta[j, c] - slack[c])
     if lead <= 0.0 or N[i] == 0.0 or N[j] == 0.0:
         return 0.0
     for c in range(d):
@@ -236,9 +250,9 @@ def dominance(
     for c in range(model.d):
         found = -1.0
         if singly(model):
-            found = beats(model, belief, x, z, c, 0.0, enough)
+            found = beats(model, belief, x, z, c, model.slack[c], enough)
         elif model.unstructured:
-            found = faint(belief.theta, belief.N, model.Sigma, Y, c, x, z, enough)
+            found = faint(belief.theta, belief.N, model.Sigma, model.slack, Y, c, x, z, enough)
         if found < 0.0:
             found = claim(model, belief, Y[c], x, z, volume, enough)
         least = min(least, found)
@@ -257,9 +271,10 @@ def escape(
         spare = 0.0 if row < model.d else LOG_FOUR
         found = -1.0
         if singly(model):
-            found = beats(model, belief, z, x, row, 0.0, enough)
+            found = beats(model, belief, z, x, row, model.slack[row], enough)
         elif model.unstructured:
-            found = faint(belief.theta, belief.N, model.Sigma, Y, row, z, x, enough + spare)
+            limit = enough + spare
+            found = faint(belief.theta, belief.N, model.Sigma, model.slack, Y, row, z, x, limit)
         if found < 0.0:
             found = claim(model, belief, Y[row], z, x, volume, enough + spare)
         most = max(most, found - spare)

@@ -59,11 +59,18 @@ Evidence of a piece: the logarithm of the weighted sum of E over its y. If theta
 piece, all its claims are false and the sum of the least E is at most that of the E at theta,
 a nonnegative martingale of mean 1. By Ville's inequality P(it ever reaches L) <= exp(-L).
 
-A set. If S(theta) is not S1, theta lies in some piece, and the first such piece of the list is
-fixed by theta and the results until t_1. Stopping with S1 needs every piece, hence that one, to
-have reached L. So P(stop with S1, which is wrong) <= exp(-L): the number of claims does not
-count. A piece that reached L once is settled for ever. What sets are predicted, and L of each,
-see `psips.kernels.predicted`.
+With a tolerance (`psips.kernels.halfspace`) the pieces have offsets: "j is above i by more
+than epsilon in every objective", for i in S1 and any other answer j, and "z is above x_k by
+more than epsilon in c_k". They cover all theta at which S1 is not right, by definition: either
+some j beats a member i so, or some z outside is held by no x in S1, and at every node some
+branch holds. On a piece each y >= 0 gives f(theta) + sum_k y_k epsilon(c_k) <= 0; f is tested
+against another number than 0, so that its lead grows by that, and the rest stands as it is.
+
+A set. If S(theta) is not S1 (with a tolerance: if S1 is not right), theta lies in some piece,
+and the first such piece of the list is fixed by theta and the results until t_1. Stopping with
+S1 needs every piece, hence that one, to have reached L. So P(stop with S1, which is wrong) <=
+exp(-L): the number of claims does not count. A piece that reached L once is settled for ever.
+What sets are predicted, and L of each, see `psips.kernels.predicted`.
 """
 
 from __future__ import annotations
@@ -112,6 +119,7 @@ class Claims(NamedTuple):
     s: Floats  # (D, DEPTH + 1) variance of one result's part
     q: Floats  # (D, DEPTH + 1) variances of the parts expected at the stop; linear: of f, first
     log_weight: Floats  # (D,)
+    offset: Floats  # (D,) what a tolerance adds to the lead
     lead: Floats  # (D,) predicted, at least its standard error
     aim: Floats  # (D,) predicted, what the forecast goes by
 
@@ -207,7 +215,7 @@ def _leaves(
         lead = np.inf
         for c in range(d):
             spread = math.sqrt(variance(p, z, x, c, apart(p, z, x)))
-            lead = min(lead, (mu[x, c] - mu[z, c]) / spread)
+            lead = min(lead, (mu[x, c] - mu[z, c] - p.slack[c]) / spread)
         if lead > safest:
             root, safest = x, lead
     closed = flags(most)
@@ -262,7 +270,8 @@ def cover_alternative(p: Posterior, inside: Mask) -> Pieces:
             everyone[size] = a
             size += 1
     members = everyone[:size]
-    room = size * (size - 1) + (K - size) * most
+    above = K if p.tolerant else size  # answers that a member can be below
+    room = size * (above - 1) + (K - size) * most
     R = max(d, DEPTH)
     pieces = Pieces(
         ints(room),
@@ -274,7 +283,8 @@ def cover_alternative(p: Posterior, inside: Mask) -> Pieces:
     P = 0
     nearest = np.inf
     for i in members:
-        for j in members:
+        for k in range(above):
+            j = k if p.tolerant else members[k]
             if i != j:
                 pieces.z[P], pieces.length[P] = j, d
                 for c in range(d):
@@ -319,8 +329,9 @@ def _write_claim(
                 n += 1
             claims.G[o, at, c] += y[i]
             claims.G[o, 0, c] -= y[i]
+            claims.offset[o] -= y[i] * p.slack[c]
     claims.involved[o] = n
-    lead = variance = 0.0
+    lead, variance = claims.offset[o], 0.0
     for a in range(n):
         for c in range(d):
             lead += claims.G[o, a, c] * p.mu[claims.arms[o, a], c]
@@ -386,6 +397,7 @@ def claims_of(p: Posterior, pieces: Pieces, level: float) -> Claims:
         floats(room),
         floats(room),
         floats(room),
+        floats(room),
     )
     for i in range(room):
         for a in range(A):
@@ -401,7 +413,7 @@ def claims_of(p: Posterior, pieces: Pieces, level: float) -> Claims:
             if pieces.y[k, i] > 0.0:
                 several += 1
             x, c = pieces.xs[k, i], pieces.cs[k, i]
-            gap = p.mu[x, c] - p.mu[pieces.z[k], c]
+            gap = p.mu[x, c] - p.mu[pieces.z[k], c] - p.slack[c]
             gap /= math.sqrt(variance(p, pieces.z[k], x, c, apart(p, pieces.z[k], x)))
             if gap > most:
                 clearest, most = i, gap

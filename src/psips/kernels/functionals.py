@@ -156,7 +156,7 @@ def weigh_functionals(model: Model, belief: Belief, account: Account) -> None:
             if again == 1 and most < level:  # the ratio bounds the evidence
                 break
             for o in range(account.first[k], account.first[k + 1]):
-                lead = 0.0
+                lead = account.offset[o]
                 for c in range(d):
                     lead += account.G[o, 1, c] * (account.mean[x, c] - account.mean[z, c])
                 ratio = 0.5 * lead * lead / max(account.s[o, 0] * square, 1e-300)

@@ -20,6 +20,15 @@ PAIR, ESCAPE = range(2)  # kinds of pieces: "i below j", "z escapes"
 
 
 @bare
+def is_tolerant(slack: Floats, control: int) -> bool:
+    """Whether there is a tolerance, be it a number or a part of the ``control``'s mean."""
+    some = control >= 0
+    for c in range(slack.shape[0]):
+        some = some or slack[c] != 0.0
+    return some
+
+
+@bare
 def lead(values: Floats, slack: Floats, z: int, x: int, c: int) -> float:
     """By how much the point with ``values`` (n, d) lies in the half-space (z, x, c)."""
     return values[z, c] - values[x, c] + slack[c]

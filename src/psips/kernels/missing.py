@@ -18,10 +18,19 @@ from psips.kernels.certificates import (
 )
 from psips.kernels.front import Front
 from psips.kernels.grids import as_array, as_grid, floats, ints, ints2
+from psips.kernels.halfspace import is_tolerant
 from psips.kernels.jit import kernel, part
 from psips.kernels.marginal import least_lead, singly
 from psips.kernels.model import Floats, Ints, Mask, Model
-from psips.kernels.settling import ESCAPES, IN, OPEN, OUT, OUTSIDE, WITHIN, judge_answers
+from psips.kernels.settling import (
+    ESCAPES,
+    IN,
+    OPEN,
+    OUT,
+    OUTSIDE,
+    WITHIN,
+    judge_answers,
+)
 
 MOST = 1e9  # results of one arm; whatever needs more is not going to be settled
 ROUGH = 1e-3  # relative error allowed in them
@@ -80,6 +89,7 @@ def decisive(
     one that takes the fewest.
     """
     rival = -1
+    tolerant = is_tolerant(model.slack, model.control)
     best = 0.0 if inside[z] else np.inf
     rows = Y.shape[0] if inside[z] else model.d
     scale = floats(rows)  # variance along each row, times the nats it needs
@@ -89,14 +99,17 @@ def decisive(
                 scale[row] += Y[row, c] * Y[row, e] * model.Sigma[c, e]
         scale[row] *= L if row < model.d else L + LOG_FOUR
     for x in range(model.n):
-        if x == z or verdict[x] == OUT or not (inside[z] or inside[x]):
+        if x == z or not (inside[z] or inside[x]):
+            continue
+        if verdict[x] == OUT and not tolerant:
             continue
         ratio = 0.0 if inside[z] else np.inf  # of squared lead and variance, for each nat
         for row in range(rows):
             lead = 0.0
             for c in range(model.d):
-                lead += Y[row, c] * (belief.theta[z, c] - belief.theta[x, c])
-            lead = max(lead if inside[z] else -lead, 0.0)
+                ahead = belief.theta[z, c] - belief.theta[x, c]
+                lead += Y[row, c] * ((ahead if inside[z] else -ahead) - model.slack[c])
+            lead = max(lead, 0.0)
             found = lead * lead / scale[row]
             ratio = max(ratio, found) if inside[z] else min(ratio, found)
         total = results_needed(belief.N[z], belief.N[x], 0.5 * ratio)
@@ -168,6 +181,7 @@ def verdicts(
             best = -np.inf
             for c in range(model.d):
                 lead = value(model, belief, z, c) - value(model, belief, x, c)
+                lead += model.slack[c] * (-1.0 if front.inside[z] else 1.0)
                 lead /= spread_of(model, belief, z, x, c)
                 if lead > best:
                     best = lead

@@ -41,6 +41,21 @@ class NoiseModel(Record):
 
 
 @record
+class LimitModel(Record):
+    """Limits on the means m of every answer, and which metrics are compared.
+
+    Limit l holds of answer z if sign (m[z, metric] - factor m[control, metric]) >= bound.
+    """
+
+    metric: Ints  # (L,)
+    sign: Floats  # (L,) 1 or -1
+    factor: Floats  # (L,) 0 where the control has no part in it
+    bound: Floats  # (L,)
+    control: int  # 0 if no limit needs it
+    aims: Floats  # (d,) 1 where a metric is an objective, 0 where it is only limited
+
+
+@record
 class Model(Record):
     """A problem as arrays.
 
@@ -72,4 +87,7 @@ class Model(Record):
     noise: NoiseModel
     unit: Floats  # (d,) standard deviation of one measurement, to compare objectives in
     slack: Floats  # (d,) offset of every half-space, see `psips.kernels.halfspace`
+    relative: Floats  # (d,) where it is this part of a control's mean, that part; else 0
+    control: int  # the control's place among the answers; -1 if nothing is relative
     level: Floats  # (d,) zeros: no offset
+    limits: LimitModel

@@ -46,6 +46,8 @@ class Posterior(Record):
     unit: Floats  # (d,) its standard deviations: what leads are compared in
     slack: Floats  # (d,) offset of the half-spaces
     tolerant: bool  # it is not 0
+    relative: Floats  # (d,) which part of a control's mean it is, 0 where it is a number
+    control: int  # the control; -1 if nothing is relative
     own: Floats  # (K, d, d) covariance of each arm's mean, if it is not Sigma / N_a
     pooled: bool  # a result of one arm changes that of all
     room: Floats  # (2, d, d) if the covariance can grow, (0, 0, 0) otherwise
@@ -78,8 +80,10 @@ def posterior_of(
         model.L,
         model.P,
         model.unit.copy() if estimated else model.unit,
-        model.slack,
-        bool(model.slack.any()),
+        model.slack if model.control < 0 else model.slack.copy(),
+        bool(model.slack.any()) or model.control >= 0,
+        model.relative,
+        model.control,
         np.zeros((0, 0, 0)) if own is None else own,
         model.noise.mode == POOLED,
         np.zeros((2, d, d) if estimated else (0, 0, 0)),
@@ -127,6 +131,15 @@ def image(Z: Floats, theta: Floats, a: int, out: Floats) -> None:
 
 
 @bare
+def follow_control(p: Posterior) -> None:
+    """Set the offsets that are a part of the control's mean to what it is estimated to be."""
+    if p.control >= 0:
+        for c in range(p.mu.shape[1]):
+            if p.relative[c] > 0.0:
+                p.slack[c] = -p.relative[c] * abs(p.mu[p.control, c])
+
+
+@bare
 def refresh_means(p: Posterior) -> int:
     """Bring the means of all answers up to date, and the covariance of separate arms.
 
@@ -135,6 +148,7 @@ def refresh_means(p: Posterior) -> int:
     if not p.separate:
         for a in range(p.mu.shape[0]):
             image(p.Z, p.theta, a, p.mu)
+        follow_control(p)
         return -1
     arm, changed = -1, 0
     for a in range(p.mu.shape[0]):
@@ -145,6 +159,7 @@ def refresh_means(p: Posterior) -> int:
             fill(p, a)
             arm = a
             changed += 1
+    follow_control(p)
     if p.room.shape[0] > 0:
         for c in range(p.mu.shape[1]):
             total = 0.0

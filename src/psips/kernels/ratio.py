@@ -12,6 +12,9 @@ that grows with log log t, but most of the chances to err lie at early times, so
 is as safe on near-ties and lower where it matters. And the noise that takes theta_hat out of
 "i below j" in k objectives at once has the squared length of k normals: such a distance
 counts for less, ``handicap``, see `psips.rules.handicaps`.
+With a tolerance it is MORE: where the truth is as far off as the tolerance allows, nothing
+takes the estimates away from a set that is wrong by a little, and every look until the stop is
+a chance to err (measured: benchmarks/tolerance.py).
 
 Whether the GLR has passed the threshold is found without the whole search in most rounds: the
 piece of Alt that was nearest last time bounds the distance from above.
@@ -28,7 +31,7 @@ from psips.kernels.cone import project
 from psips.kernels.cover import ANSWER, CONSTRAINTS, KIND, RECORDS, RIVAL, is_complete
 from psips.kernels.front import MEMBERS
 from psips.kernels.grids import floats
-from psips.kernels.halfspace import ESCAPE, PAIR, lead
+from psips.kernels.halfspace import ESCAPE, PAIR, is_tolerant, lead
 from psips.kernels.jit import kernel, part, standing
 from psips.kernels.model import Floats, Ints, Model
 from psips.kernels.posterior import (
@@ -46,6 +49,7 @@ from psips.kernels.tree import build
 
 EARLY = 8.0  # e-folds of results by which the clock of the threshold is ahead
 OFFSET = -1.1  # measured, together with EARLY
+MORE = 0.8  # nats with a tolerance, measured
 REACH = 3.0  # standard errors within which a member might dominate an answer, or might not
 LATE = 11.0  # e-folds of results by which a near-tie has had most of its chances to err
 EVERY = 500  # all pieces are summed about this often while the results grow e-fold
@@ -58,7 +62,8 @@ def glr_threshold(model: Model, calibration: Calibration, t: float) -> float:
     if calibration.code == PROVEN:
         return beta(model, calibration, t, log_inverse)
     if calibration.code == MEASURED:
-        return log_inverse + math.log(EARLY + math.log(max(t, 1.0))) + OFFSET
+        more = MORE if is_tolerant(model.slack, model.control) else 0.0
+        return log_inverse + math.log(EARLY + math.log(max(t, 1.0))) + OFFSET + more
     return log_inverse + math.log(math.log(1.0 + max(t, math.e)))
 
 

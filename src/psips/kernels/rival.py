@@ -7,7 +7,7 @@ import numpy as np
 from psips.kernels.belief import refactor
 from psips.kernels.jit import bare, part
 from psips.kernels.model import Floats, Ints, Model
-from psips.kernels.posterior import Posterior, fill, image, posterior_of
+from psips.kernels.posterior import Posterior, fill, follow_control, image, posterior_of
 from psips.kernels.records import Record, record
 
 # Standing of an arm in the elimination.
@@ -57,6 +57,7 @@ def weigh_arms(design: Design, w: Floats, mu: Floats) -> None:
     for a in range(mu.shape[0]):
         for c in range(mu.shape[1]):
             p.mu[a, c] = mu[a, c]
+    follow_control(p)
     for a in range(w.shape[0]):
         p.N[a] = w[a]
         if p.separate:

@@ -31,6 +31,23 @@ I and O grow, the levels fall, and this goes on until nothing is added. The last
 little: with all others settled, "x dominates z" within |I| + 1 answers.
 
 What is known otherwise, with its own share of delta, may be put into I and O beforehand.
+
+With a tolerance the claims are those up to epsilon, and what is proven is that a set R is right
+(`psips.kernels.halfspace`): every z in R escapes all other answers, whatever is known of these,
+and every z outside is held by some x in R. Let S be the Pareto set of the truth, s answers.
+
+* If z in R is beaten by more than epsilon, it is not in S, and some x in S beats it so, as what
+  dominates a better one does too: for each z outside S one x, fixed by the truth. The claims
+  "z escapes x" are false: (n - s) m of them.
+* If z outside R is held by no x in R, neither is what dominates z, and no such answer is in R,
+  as it would hold z. So z may be taken from S. For each x in R the claim "x holds z" is false:
+  s (s - 1) claims within S, s (n - s) from outside.
+
+These are the numbers above, so the shares and levels are the same, with one difference: a
+verdict does not tell who is in S, hence not its size, nor whether x is: the levels are the
+largest of all sizes and of both kinds. R, the answers with the verdict IN, is wrong, ever, with
+probability at most delta once no verdict is open. Before that, IN says that nothing beats the
+answer by more than epsilon, and OUT that it is dominated, or that the rival holds it.
 """
 
 from __future__ import annotations
@@ -44,6 +61,7 @@ from psips.kernels.certificates import dominance, escape, log_volume, looked_alo
 from psips.kernels.codes import COUNT
 from psips.kernels.front import MEMBERS, Front
 from psips.kernels.grids import floats, ints
+from psips.kernels.halfspace import is_tolerant
 from psips.kernels.jit import bare, part
 from psips.kernels.model import Floats, Ints, Model
 
@@ -94,7 +112,7 @@ def judge_answers(
 ) -> Floats:
     """Settle what can be settled; return the levels by kind (3,) that open claims are held to.
 
-    ``verdict`` has what is known otherwise, and OPEN. OUT: ``rival`` dominates the answer; it
+    ``verdict`` has what is known otherwise, and OPEN. OUT: ``rival`` holds the answer; it
     is -1 if that was known otherwise. OPEN and no candidate: ``rival`` is the candidate nearest
     to dominating it. Else the answer it is hardest to tell from. ``strength`` is E.
     """
@@ -127,12 +145,15 @@ def judge_answers(
                     strength[z] = found
                     rival[z] = x
     levels = floats(3)
+    tolerant = is_tolerant(model.slack, model.control)
     while True:
         for kind in range(3):
-            levels[kind] = level(model, rows, kind, low, high, log_inverse)
+            least = 0 if tolerant else low
+            most = n if tolerant else high
+            levels[kind] = level(model, rows, kind, least, most, log_inverse)
         before = high - low
         for x in members:
-            if verdict[x] == IN and weighed[x] == 0:
+            if verdict[x] == IN and weighed[x] == 0 and not tolerant:
                 weighed[x] = 1
                 for z in range(n):
                     if verdict[z] == OPEN and not front.inside[z]:
@@ -152,7 +173,7 @@ def judge_answers(
             if verdict[z] == OPEN:
                 strength[z] = np.inf
                 for x in range(n):
-                    if x != z and verdict[x] != OUT:
+                    if x != z and (tolerant or verdict[x] != OUT):
                         found = escape(model, belief, Y, z, x, volume, levels[ESCAPES])
                         if found < strength[z]:
                             strength[z] = found

@@ -1,6 +1,12 @@
 """Calibrations: the inflation c(t, delta), the budget M(t, delta) and the threshold beta.
 
 ``heuristic`` and ``proven`` are the paper's; ``sharp`` is measured, not proven.
+
+With a tolerance the proofs stand. That of beta says how far theta_hat is from the truth, at all
+times: if S_hat is not right, the truth is in Alt(S_hat), and the likelihood ratio below beta.
+That of the draws bounds the posterior mass of Alt(S_hat) from below, if the truth is in it, by
+the points whose leads in the half-spaces of one piece are at least those of the truth; offsets
+of the half-spaces do not enter.
 """
 
 from __future__ import annotations

@@ -218,8 +218,8 @@ def handle_of(mark: Mark) -> Any:
 
 
 def _title(problem: Problem, c: int) -> str:
-    better = "more" if problem.directions[c] == "max" else "less"
-    return f"{plain(problem.labels[c])} ({better} is better)"
+    better = {"max": "more is better", "min": "less is better"}
+    return f"{plain(problem.labels[c])} ({better.get(problem.directions[c], 'limited')})"
 
 
 def clean(ax: Axes) -> Axes:

@@ -241,7 +241,43 @@ def linear_slope(
     return _linear("linear-slope", features, theta, unit, ball)
 
 
+def dose_finding(K: int = 4, limit: float = 0.3, clear: float = 0.06, seed: int = 0) -> Truth:
+    """K doses of two schedules: efficacy levels off, toxicity rises beyond a limit."""
+    _check_count("K", K, 2)
+    _check_positive("limit", limit)
+    _check_positive("clear", clear)
+    rng = _rng(seed)
+    dose = np.linspace(0.2, 1.0, K)
+    for _ in range(TRIES):
+        rows = []
+        for _ in range(2):
+            top, half, rate = rng.uniform(0.5, 1.2), rng.uniform(0.1, 0.6), rng.uniform(1, 3)
+            efficacy = top * dose / (dose + half)
+            toxicity = limit * rng.uniform(1.2, 3.0) * dose**rate
+            rows.append(np.stack([efficacy, toxicity], axis=1))
+        means = np.concatenate(rows)
+        if np.abs(means[:, 1] - limit).min() >= clear and _tells(means, limit, clear):
+            problem = Problem(
+                name="dose-finding",
+                arms=[f"{s} {k + 1}" for s in ("daily", "weekly") for k in range(K)],
+                objectives={"efficacy": "max", "toxicity": "min"},
+                covariance=[[0.04, 0.01], [0.01, 0.04]],
+                limits=[f"toxicity <= {limit!r}"],
+            )
+            return Truth(problem, means)
+    raise InputError(f"no doses were found with K = {K} that are {clear} apart: lower it")
+
+
+def _tells(means: Floats, limit: float, clear: float) -> bool:
+    """Whether no two doses that keep the limit are near a tie that matters."""
+    kept = means[means[:, 1] <= limit] * [1.0, -1.0]
+    lead = kept[:, None] - kept
+    worst = np.where(np.eye(len(kept), dtype=bool), np.inf, np.abs(lead.min(axis=2)))
+    return bool(len(kept) > 0 and worst.min() >= clear)
+
+
 BUILDERS: dict[str, Callable[..., Truth]] = {
+    "dose-finding": dose_finding,
     "near-tie": near_tie,
     "worse": worse,
     "worse-but-one": worse_but_one,

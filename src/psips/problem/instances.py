@@ -19,8 +19,10 @@ from psips.kernels.model import Floats, Ints
 from psips.problem.gaps import hardness, hardness_floor
 from psips.problem.hard_instances import BUILDERS as HARD
 from psips.problem.hard_instances import Truth
+from psips.problem.limits import is_right_within, optimal_and_allowed
 from psips.problem.noisy_instances import BUILDERS as NOISY
 from psips.problem.problem import Problem
+from psips.problem.tolerance import is_right
 
 NOISES = ("gaussian", "bernoulli", "student", "lognormal")
 TRIES = 2_000_000  # random instances drawn before giving up on a bound on H
@@ -116,11 +118,17 @@ class Instance:
         """Names of the answers that are Pareto-optimal."""
         from psips.kernels.pareto import pareto_mask  # compiled: import where it is used
 
-        mask = pareto_mask(self.problem.inward(self.means))
+        inward = self.problem.inward(self.means)
+        if self.problem.limits:
+            mask = optimal_and_allowed(inward, self.problem.model.limits)
+        else:
+            mask = pareto_mask(inward)
         return tuple(self.problem.answers[i] for i in np.flatnonzero(mask))
 
     def is_right(self, found: Collection[str]) -> bool:
-        """Whether a set of answers is the Pareto set.
+        """Whether a set of answers is the Pareto set; with a tolerance, whether it is right.
+
+        Several sets can be right then, see `psips.problem.tolerance.is_right`.
 
         Examples
         --------
@@ -128,7 +136,24 @@ class Instance:
         >>> made.is_right(made.pareto_set), made.is_right([])
         (True, False)
         """
-        return set(found) == set(self.pareto_set)
+        if not self.problem.tolerance:
+            return set(found) == set(self.pareto_set)
+        inside = np.isin(np.array(self.problem.answers), list(found))
+        if self.problem.limits:
+            means, limits = self.problem.inward(self.means), self.problem.model.limits
+            return is_right_within(means, limits, inside, self.epsilon)
+        return is_right(self.problem.inward(self.means), inside, self.epsilon)
+
+    def with_epsilon(self, epsilon: object) -> Instance:
+        """Return the same truth with another tolerance."""
+        return replace(self, problem=self.problem.with_epsilon(epsilon))
+
+    @property
+    def epsilon(self) -> Floats:
+        """The tolerance (d,) at this truth."""
+        control = self.problem.control
+        at = None if control is None else self.means[self.problem.answer_index(control)]
+        return self.problem.tolerance.at(at)
 
 
 def cov_boost() -> Instance:

@@ -33,10 +33,13 @@ from psips.problem.coordinates import (
 from psips.problem.costs import per_cost, read_costs
 from psips.problem.design import g_optimal
 from psips.problem.features import read_design
+from psips.problem.limits import Limit, limit_model, only_limited, read_limits
 from psips.problem.noise import KNOWN, PER_ARM, NoiseGuess, noise_model, read_guess, read_noise
-from psips.problem.parameters import Ball, Box, Limits, Prior, check_inside, limits, read_prior
+from psips.problem.parameters import Ball, Box, Limits, Prior, check_inside, read_prior
+from psips.problem.parameters import limits as bounds_of
 from psips.problem.recorded import read_record
 from psips.problem.scales import Scale, read_scale
+from psips.problem.tolerance import Tolerance, read_epsilon
 
 MOST_WITH_HOLES = 8  # objectives, if results may have holes: patterns of them are counted
 
@@ -91,7 +94,16 @@ class Problem:
         look at costs. What is claimed at the stop does not depend on them.
     control : str, optional
         The answer that others are compared with: a placebo, what is in use today. For the
-        goal ``"beat control"`` of a session.
+        goal ``"beat control"`` of a session, and for tolerances in percent.
+    epsilon : number, or mapping from objective to number or percentage, optional
+        A tolerance: differences up to it do not matter. An answer that is no better than
+        another by more may be left out, one that is beaten by no more may be in; see
+        `psips.problem.tolerance`. ``"5%"`` is that part of the control's mean; where logarithms
+        are compared it is a factor of 1.05 and needs no control.
+    limits : sequence of str, optional
+        What an answer must keep to be one: ``"toxicity <= 0.3"``, ``"cost between 1 and 2"``,
+        ``"latency <= 1.1 * control"``; see `psips.problem.limits`. A metric with the direction
+        ``"limit"`` is limited and no objective.
     name : str
         For titles and reports.
 
@@ -138,6 +150,8 @@ class Problem:
     regularization: float | None  # None: least squares
     costs: Floats  # (K,) of one pull of each arm
     control: str | None
+    tolerance: Tolerance
+    limits: tuple[Limit, ...]
 
     def __init__(
         self,
@@ -155,6 +169,8 @@ class Problem:
         partial: bool = False,
         costs: object = None,
         control: object = None,
+        epsilon: object = None,
+        limits: object = None,
         name: str = "",
     ) -> None:
         put = self.__dict__.__setitem__  # a frozen dataclass is filled here and only here
@@ -165,7 +181,7 @@ class Problem:
             raise InputError("there are no objectives: name at least one")
         put("directions", read_directions(self.objectives, objectives))
         put("scales", _read_scales(self.objectives, objectives))
-        put("signs", frozen(np.where(np.array(self.directions) == "max", 1.0, -1.0)))
+        put("signs", frozen(np.where(np.array(self.directions) == "min", -1.0, 1.0)))
         if regularization is not None:
             regularization = read_positive("regularization", regularization)
         put("regularization", regularization)
@@ -210,6 +226,15 @@ class Problem:
             raise InputError("all answers have equal features: there is nothing to tell apart")
         put("costs", frozen(read_costs(self.arms, costs)))
         put("control", None if control is None else self.answers[self.answer_index(control)])
+        put(
+            "tolerance",
+            read_epsilon(
+                *(self.objectives, self.scales, self.control, self.unstructured, epsilon),
+                limited=[self.objectives[c] for c in only_limited(self.directions)],
+            ),
+        )
+        setting = (self.objectives, self.directions, self.scales, self.control)
+        put("limits", read_limits(*setting, self.unstructured, limits))
         put("parameter_set", parameter_set)
         self._theta_limits()  # complains about a set that does not fit
         put("prior", None if prior is None else read_prior(self.arms, self.objectives, prior))
@@ -391,8 +416,16 @@ class Problem:
             first=first,
             noise=noise,
             unit=np.sqrt(np.diag(Sigma)),
-            slack=np.zeros(self.d),
+            slack=0.0 - self.tolerance.amounts,
+            relative=self.tolerance.shares.copy(),
+            control=self.answer_index(self.control) if self.tolerance.shares.any() else -1,
             level=np.zeros(self.d),
+            limits=limit_model(
+                self.limits,
+                self.directions,
+                self.signs,
+                0 if self.control is None else self.answer_index(self.control),
+            ),
         )
 
     @cached_property
@@ -435,7 +468,7 @@ class Problem:
 
     def _theta_limits(self) -> Limits:
         """Return the bounds of the parameter set in the kernels' orientation."""
-        return limits(self.parameter_set, self.objectives, self.h, self.signs)
+        return bounds_of(self.parameter_set, self.objectives, self.h, self.signs)
 
     def check_parameter(self, theta: Floats) -> None:
         """Raise if a truth (h, d) lies outside the parameter set."""
@@ -468,6 +501,8 @@ class Problem:
             **({} if self.prior is None else {"prior": asdict(self.prior)}),
             **({"costs": self.costs.tolist()} if self.has_costs else {}),
             **({} if self.control is None else {"control": self.control}),
+            **({"epsilon": self.tolerance.given} if self.tolerance else {}),
+            **({"limits": self.limit_texts} if self.limits else {}),
             **({} if guess is None else {"noise_guess": asdict(guess)}),
             **({"scales": scales} if any(scales) else {}),
             **({"partial": True} if self.partial else {}),
@@ -486,6 +521,16 @@ class Problem:
         """
         with as_recorded():
             return cls(**read_record(data))
+
+    @property
+    def limit_texts(self) -> list[str]:
+        """The limits as they were given."""
+        return list(dict.fromkeys(limit.text for limit in self.limits))
+
+    def with_epsilon(self, epsilon: object) -> Problem:
+        """Return the same problem with another tolerance."""
+        data = {key: value for key, value in self.to_dict().items() if key != "epsilon"}
+        return Problem.from_dict({**data, "epsilon": epsilon})
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Problem):

@@ -28,7 +28,7 @@ from psips.problem.scales import KEYS as SCALE_KEYS
 KEYS = (
     *("name", "objectives", "covariance", "arms", "answers", "parameter_set"),
     *("prior", "regularization", "intercept", "noise", "truth", "theta", "results", "guess"),
-    *("costs", "control", "budget", "goal"),
+    *("costs", "control", "epsilon", "limits", "budget", "goal"),
     *("noise_guess", "partial", "delta", "seed", "rules", "study"),
 )
 OBJECTIVE_KEYS = ("name", *SCALE_KEYS, "variance")
@@ -165,6 +165,8 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
         intercept=data.get("intercept"),
         costs=_costs(path, data),
         control=_optional(data, "control", str),
+        epsilon=data.get("epsilon"),
+        limits=data.get("limits"),
         noise_guess=_noise_guess(data),
         partial=data.get("partial", False),
     )

@@ -15,7 +15,7 @@ KEYS = (
     *("features", "answers", "ball", "box", "regularization"),
 )
 LATER = (  # may be missing
-    *("intercept", "prior", "costs", "control"),
+    *("intercept", "prior", "costs", "control", "epsilon", "limits"),
     *("noise_guess", "scales", "partial"),
 )
 
@@ -45,6 +45,8 @@ def read_record(data: Mapping[str, Any]) -> dict[str, Any]:
         "regularization": data["regularization"],
         "costs": data.get("costs"),
         "control": data.get("control"),
+        "epsilon": data.get("epsilon"),
+        "limits": data.get("limits"),
         "noise_guess": NoiseGuess(**guess) if guess else None,
         "partial": data.get("partial", False),
     }

@@ -69,6 +69,7 @@ def report(
         f'<p class="small">Report written {in_utc(at)} by psips {__version__}.</p>',
         _answer(state, known),
         _held(study),
+        _tolerance(study, known),
         _promise(state),
         _design(state),
         _measured(state, known, at),
@@ -92,6 +93,8 @@ def report(
 
 def _answer(state: State, known: Status) -> str:
     found = ", ".join(f"<strong>{escape(name)}</strong>" for name in known.candidate_set)
+    if known.nothing:
+        found = f"<strong>{escape(known.nothing)}</strong>"
     count = f"{known.results:,} result{'' if known.results == 1 else 's'}"
     closed = " The study is closed." if state.closed else ""
     if known.stopped:
@@ -103,6 +106,8 @@ def _answer(state: State, known: Status) -> str:
                 f"Goal, {escape(known.goal)}: <strong>{escape(known.claim)}</strong>{caveat}. "
             )
             text += f"Of the others nothing is claimed; candidates: {found}."
+        elif known.tolerated is not None:
+            text += f"Pareto-optimal within the tolerance: {found}{caveat}."
         else:
             text += f"Pareto-optimal: {found}{caveat}."
         return f'<p class="answer{" warning" if rejected else ""}">{text}{closed}</p>'
@@ -123,6 +128,20 @@ def _answer(state: State, known: Status) -> str:
         if known.outlook is not None:
             text += f"</p><p>{escape(str(known.outlook))}"
     return f'<p class="answer warning">{text}</p>'
+
+
+def _tolerance(study: Study, known: Status) -> str:
+    """Say what a tolerance allows, or what one would have saved."""
+    if known.tolerated is not None:
+        text = str(known.tolerated)
+        return f"<p>{escape(text[0].upper() + text[1:])}.</p>"
+    saved = [str(one) for one in study.savings() if one.stopped is not None]
+    if not saved:
+        return ""
+    return (
+        "<p>What a tolerance would have saved, if differences up to it do not matter: "
+        f"{escape('; '.join(saved))}.</p>"
+    )
 
 
 def _held(study: Study) -> str:
@@ -147,10 +166,14 @@ def _remaining(known: Status) -> str:
 
 def _promise(state: State) -> str:
     rules, problem = state.rules, state.problem
+    within_limits = ""
+    if problem.limits:
+        within_limits = f", of those that keep the limits: {'; '.join(problem.limit_texts)}"
     return (
         "<p>An answer is Pareto-optimal if no other is at least as good in every objective and "
-        f"better in one. What the stopping rule promises: {escape(promise(rules, problem))} "
-        "Proofs (below) hold whatever rule is used to stop: with probability at least "
+        f"better in one{escape(within_limits)}. What the stopping rule promises: "
+        f"{escape(promise(rules, problem))} Proofs (below) hold whatever rule is used to stop: "
+        "with probability at least "
         f"{1 - rules.delta:g} none of them is wrong at any time, whatever the truth is"
         f"{within(problem)}.</p>"
     )
@@ -165,7 +188,7 @@ def _design(state: State) -> str:
     rows: list[list[Any]] = [
         [
             problem.labels[c],
-            "more" if way == "max" else "less",
+            {"max": "more", "min": "less"}.get(way, "only limited"),
             "" if np.isnan(sd[c]) else f"{sd[c]:.4g}",
         ]
         for c, way in enumerate(problem.directions)
@@ -212,6 +235,10 @@ def _design(state: State) -> str:
     if problem.has_costs:
         each = zip(problem.arms, problem.costs, strict=True)
         facts.append(["cost of a result", ", ".join(f"{a} {cost:.10g}" for a, cost in each)])
+    if problem.limits:
+        facts.append(["limits", "; ".join(problem.limit_texts)])
+    if problem.tolerance:
+        facts.append(["tolerance", str(problem.tolerance)])
     if problem.control is not None:
         facts.append(["control", problem.control])
     if state.goal is not None:
@@ -343,6 +370,9 @@ def _front(study: Study, known: Status) -> str:
 def _verdicts(state: State, known: Status) -> str:
     proven = kind_of_promise(state.rules) == PROVEN
     head = ["answer", "finding", "probability of being optimal", "proof", "reason"]
+    words = {"in": "optimal", "out": "not optimal", "open": "not yet"}
+    if known.tolerated is not None:
+        words.update({"in": "may be in", "out": "may be left out"})
     rows = []
     for answer, row in known.answers.iterrows():
         name = f"{answer} (also {row['also']})" if row["also"] else answer
@@ -354,10 +384,10 @@ def _verdicts(state: State, known: Status) -> str:
             if 5e-4 < chance < 0.9995
             else f"{chance:.6g}"
         )
-        finding = "optimal" if row["candidate"] else "not optimal"
+        finding = words["in"] if row["candidate"] else words["out"]
         if not known.stopped or (known.goal and row["verdict"] == "open"):
             finding = "candidate" if row["candidate"] else ""
-        proof = {"in": "optimal", "out": "not optimal", "open": "not yet"}[row["verdict"]]
+        proof = words[row["verdict"]]
         if row["verdict"] == "open" and known.stopped and proven and not known.goal:
             proof = f"{finding}, with the set"
         rows.append([name, finding, shown, proof, row["reason"]])

@@ -197,6 +197,8 @@ class Rules:
         sampling, stopping, literal = self._sampling, self._stopping, self.draws == "literal"
         program.check_fit(sampling, stopping, problem)
         program.check_noise(self.sampling, self.stopping, self.calibration, literal, problem)
+        program.check_tolerance(self.stopping, self.calibration, problem, goal)
+        program.check_limits(self.sampling, self.stopping, literal, problem, goal)
         if goal is not None and self.stopping != BY_PROOFS:
             raise InputError(
                 f"the goal {goal.text!r} is reached by proofs of single answers, which the "

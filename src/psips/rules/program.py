@@ -12,15 +12,17 @@ from psips.kernels.codes import NOBODY, TRACK
 from psips.kernels.model import BALL
 from psips.problem import Problem
 from psips.problem.parameters import Ball
+from psips.problem.question import Goal
 from psips.rules.handicaps import handicaps, worst
 from psips.rules.sampling import SAMPLING, SamplingRule
-from psips.rules.stopping import CALIBRATION, STOPPING, StoppingRule
+from psips.rules.stopping import CALIBRATION, PROVEN, STOPPING, StoppingRule
 
 if TYPE_CHECKING:
     from psips.kernels.state import Options
     from psips.kernels.thresholds import Calibration
 
 COVER, SET = "judging:renew_cover", "judging:renew_set"
+LIMITED = "limited:renew_limited"
 
 
 class Program(NamedTuple):
@@ -107,10 +109,67 @@ def check_noise(
         raise InputError(f"{given} does not go with {what}: leave it out")
 
 
+def check_tolerance(
+    stopping: str, calibration: str, problem: Problem, goal: Goal | None
+) -> None:
+    """Refuse rules and goals that have no use for the problem's tolerance."""
+    if not problem.tolerance:
+        return
+    rule = STOPPING[stopping]
+    if goal is not None:
+        raise InputError(
+            f"the goal {goal.text!r} is about answers that are optimal or not, without a "
+            f"tolerance: leave epsilon out, or the goal"
+        )
+    if rule.exact:
+        raise InputError(
+            f"the stopping rule {stopping!r} has no use for a tolerance: choose "
+            f"stopping='glr', or leave epsilon out"
+        )
+    if problem.tolerance.relative and PROVEN in (rule.promise, calibration):
+        raise InputError(
+            f"the stopping rule {stopping!r} is proven for tolerances that are numbers, not "
+            f"percentages of a mean that is estimated: give numbers, or choose stopping='glr' "
+            f"with calibration='measured'"
+        )
+
+
+def check_limits(
+    sampling: str, stopping: str, literal: bool, problem: Problem, goal: Goal | None
+) -> None:
+    """Refuse rules and goals that are not made for limits."""
+    if not problem.limits:
+        return
+    for kind, name, table in (
+        ("sampling", sampling, SAMPLING),
+        ("stopping", stopping, STOPPING),
+    ):
+        if not table[name].limited:
+            default = {"sampling": "directed", "stopping": "glr"}[kind]
+            raise InputError(
+                f"the {kind} rule {name!r} is not made for limits: choose {kind}={default!r}, "
+                f"which is the default"
+            )
+    if literal:
+        raise InputError(
+            "draws='literal' is the published loop, which is not made for limits: leave draws "
+            "at 'first-hit'"
+        )
+    if goal is not None:
+        raise InputError(
+            f"the goal {goal.text!r} is reached by proofs of single answers, which there are "
+            f"none of with limits: leave the goal out"
+        )
+    if problem.prior is not None:
+        raise InputError("a prior does not go with limits: leave it out")
+
+
 def steps_of(
     sampling: SamplingRule, stopping: StoppingRule, literal: bool, problem: Problem
 ) -> tuple[str, str, str]:
     """Return the steps of the loop: choose, renew, judge."""
+    if problem.limits:
+        return sampling.limited, LIMITED, stopping.limited
     if literal:
         learns = sampling.learner != NOBODY
         choose = "published:choose_published" if learns else sampling.step

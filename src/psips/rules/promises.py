@@ -39,7 +39,7 @@ def promise(rules: Rules, problem: Problem) -> str:
     given = problem.covariance is not None
     known = " with the covariance registered" if given else ", its covariance estimated"
     page = "calibration" if given else "noise that is not known"
-    return {
+    found = {
         NONE: (
             f"None: the rule {rules.stopping!r} {STOPPING[rules.stopping].experience}, so "
             "nothing is claimed of the set."
@@ -63,6 +63,32 @@ def promise(rules: Rules, problem: Problem) -> str:
             f"{STOPPING[rules.stopping].experience}"
         ),
     }[kind_of_promise(rules)]
+    return f"{found} {wrong_means(problem)}".strip()
+
+
+def wrong_means(problem: Problem) -> str:
+    """Say what is wrong if there is a tolerance.
+
+    Examples
+    --------
+    >>> problem = Problem(objectives=["gain"], covariance=[1], arms=2, epsilon=0.1)
+    >>> wrong_means(problem)
+    'With a tolerance of 0.1 on gain a set is wrong if an answer in it is beaten by more ...
+    """
+    if not problem.tolerance:
+        return _limits(problem)
+    return _limits(problem) + (
+        f"With a tolerance of {problem.tolerance} a set is wrong if an answer in it is beaten "
+        "by more than that in every objective, or if one left out is better by more than that, "
+        "in some objective, than each answer in it. Several sets can be right."
+    )
+
+
+def _limits(problem: Problem) -> str:
+    if not problem.limits:
+        return ""
+    said = "; ".join(problem.limit_texts)
+    return f"The set is that of the answers that keep the limits ({said}). "
 
 
 def short_promise(rules: Rules) -> str:

@@ -55,6 +55,8 @@ class SamplingRule:
         Whether it knows the truth, so that it serves in simulations only.
     any_noise : bool
         Whether noise may be estimated or differ from arm to arm, and results have holes.
+    limited : str
+        The kernel that chooses where answers have to keep limits; "" if there is none.
     misfit : callable
         Of a problem: why the rule is not made for it, "" if it is.
     """
@@ -71,6 +73,7 @@ class SamplingRule:
     budgeted: bool = False
     knows: bool = False
     any_noise: bool = False
+    limited: str = ""
     misfit: Callable[[Problem], str] = fits_all
 
 
@@ -112,6 +115,15 @@ def _one_objective(problem: Problem) -> str:
     )
 
 
+def _with_limits(problem: Problem) -> str:
+    if problem.limits:
+        return ""
+    return (
+        "the sampling rule 'two-stage' finds who keeps limits, and this problem has none: "
+        "choose 'directed'"
+    )
+
+
 SAMPLING = {
     "directed": SamplingRule(
         "pulls what tells most of the piece of the alternative just drawn",
@@ -121,6 +133,7 @@ SAMPLING = {
         proving="predicted:choose_predicted",
         aiming="aiming:choose_aiming",
         any_noise=True,
+        limited="limited:choose_limited",
     ),
     "projected": SamplingRule(
         "AdaHedge against the nearest point of the piece that was drawn",
@@ -136,12 +149,31 @@ SAMPLING = {
         jumps=True,
         learner=POSTERIOR,
     ),
-    "uniform": SamplingRule("an arm at random", "choosing:choose_uniform", any_noise=True),
+    "uniform": SamplingRule(
+        "an arm at random",
+        "choosing:choose_uniform",
+        any_noise=True,
+        limited="choosing:choose_uniform",
+    ),
     "round-robin": SamplingRule(
-        "the arm with the fewest pulls", "choosing:choose_round_robin", any_noise=True
+        "the arm with the fewest pulls",
+        "choosing:choose_round_robin",
+        any_noise=True,
+        limited="choosing:choose_round_robin",
     ),
     "oracle": SamplingRule(
-        "the optimal weights of the truth: a yardstick", "choosing:choose_oracle", knows=True
+        "the optimal weights of the truth: a yardstick",
+        "choosing:choose_oracle",
+        knows=True,
+        limited="choosing:choose_oracle",
+    ),
+    "two-stage": SamplingRule(
+        "who keeps the limits first, then the front of these; a rival, for limits",
+        "limited:choose_two_stage",
+        own="two-stage",
+        any_noise=True,
+        limited="limited:choose_two_stage",
+        misfit=_with_limits,
     ),
     "ape": SamplingRule(
         "APE (Kone et al. 2023): the arm least clear, or its nearest rival",

@@ -114,12 +114,16 @@ class StoppingRule:
         Whether it stops by verdicts on single answers.
     prior : bool
         Whether it may be used with a prior.
+    exact : bool
+        Whether it settles exact Pareto sets only, and has no use for a tolerance.
     any_noise : bool
         Whether noise may be estimated or differ from arm to arm, and results have holes.
     given_noise : bool
         The same, but for noise that is estimated.
     partner : str
         The only sampling rule that it goes with, "" if it goes with all.
+    limited : str
+        Its kernel where answers have to keep limits; "" if it is not made for them.
     measured : tuple
         Pairs of a calibration and kappa with which `psips calibrate` measures it.
     misfit : callable
@@ -143,9 +147,11 @@ class StoppingRule:
     predicts: bool = False
     settles: bool = False
     prior: bool = False
+    exact: bool = False
     any_noise: bool = False
     given_noise: bool = False
     partner: str = ""
+    limited: str = ""
     measured: tuple[tuple[str, float], ...] = ()
     misfit: Callable[[Problem], str] = fits_all
 
@@ -223,6 +229,7 @@ STOPPING = {
         unproven_for=_if_proven(_certificates("glr")),
         experience=_NEAR_TIES,
         any_noise=True,
+        limited="limited:judge_limited",
         measured=(("measured", 1.0), ("heuristic", 1.0), ("proven", 1.0)),
     ),
     "posterior": StoppingRule(
@@ -301,6 +308,7 @@ STOPPING = {
         curve=PROBABILITY,
         calibrations=("heuristic",),
         unproven=_COMPARED_WITH,
+        exact=True,
         misfit=arms_one_by_one("ape"),
     ),
     "elimination": StoppingRule(
@@ -312,6 +320,7 @@ STOPPING = {
         curve=PROBABILITY,
         calibrations=("heuristic",),
         unproven=_COMPARED_WITH,
+        exact=True,
         partner="elimination",
         misfit=arms_one_by_one("elimination"),
     ),
@@ -326,6 +335,7 @@ STOPPING = {
             unproven="ends with its budget, whatever delta is",
             experience="ends with its budget, whatever delta is",
             partner=name,
+            exact=True,
             misfit=arms_one_by_one(name),
         )
         for name, step in (
@@ -333,6 +343,18 @@ STOPPING = {
             ("ege-sh", "fixed_budget:judge_halving"),
         )
     },
+    "two-stage": StoppingRule(
+        "stops when it is clear who keeps the limits, and who of these is optimal",
+        "limited:judge_two_stage",
+        promise=BY_CALIBRATION,
+        caption=_POSTERIOR + "The rule does not look at it: it goes by likelihood ratios.",
+        curve=PROBABILITY,
+        calibrations=("measured", "heuristic"),
+        unproven=_COMPARED_WITH,
+        any_noise=True,
+        partner="two-stage",
+        limited="limited:judge_two_stage",
+    ),
     "never": StoppingRule(
         "goes on until it is told to end",
         "judging:judge_never",
@@ -345,5 +367,6 @@ STOPPING = {
         literal="published:judge_unpublished",
         prior=True,
         any_noise=True,
+        limited="judging:judge_never",
     ),
 }

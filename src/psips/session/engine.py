@@ -40,6 +40,7 @@ from psips.kernels.scatter import ENOUGH, students_share
 from psips.kernels.scene import LITERALS, PROPOSALS, Scene, empty_scene
 from psips.kernels.state import ASKED, REBUILD, Learner, Run, empty_learner
 from psips.rules.program import Program
+from psips.session.limited import change_within, probabilities_within
 
 FORMAT = 5  # of snapshots
 CAPACITY = 4096  # half-spaces a cover may hold; a larger one is not built
@@ -47,6 +48,7 @@ SWIFT = 100  # answers up to which a step takes no time that anybody would cut s
 PAUSE = 0.1  # seconds that a slice of a run takes, about
 FIRST_SLICE = 64  # results in the first of them
 TYPICAL = 3000.0  # results after which a rule looks, for the tail it looks at
+NOTHING = "nothing keeps the limits"  # an answer too
 LARGE_CAPACITY = 32768  # the same, beyond a hundred answers
 
 
@@ -301,6 +303,16 @@ class Engine:
         return bool(self.belief.tally[SPANNED] == 1)
 
     @property
+    def limited(self) -> bool:
+        """Whether answers have to keep limits."""
+        return len(self.model.limits.metric) > 0
+
+    @property
+    def nothing_allowed(self) -> bool:
+        """Whether the candidate is that no answer keeps the limits."""
+        return self.limited and self.ready and not self.candidate
+
+    @property
     def proposals(self) -> Floats:
         """Proposals and literal draws made so far (2,)."""
         return self._scene.draw.made[[PROPOSALS, LITERALS]]
@@ -310,6 +322,11 @@ class Engine:
         from psips.kernels.ratio import weigh_ratio
 
         options = self.program.options
+        if self.limited:
+            from psips.kernels.limited import weigh_limited
+
+            weighed: tuple[float, float] = weigh_limited(self._aside(), options.calibration)
+            return weighed
         spare = 1.0 if options.halves else max(1.0, 1.0 / options.eta)
         return attentively(weigh_ratio, self._aside(), options.calibration, spare)
 
@@ -317,12 +334,18 @@ class Engine:
         """Log of P(Alt(S_hat) | data) and its relative standard error."""
         from psips.kernels.estimate import change_probability
 
+        if self.limited:
+            return change_within(self.model, self.belief.theta, self.covariances(), self.key)
         return attentively(change_probability, self._aside(), self.key, draws)
 
     def probabilities(self, draws: int = 4096) -> tuple[Floats, Floats]:
         """By answer, the probability of being Pareto-optimal and its standard error."""
         from psips.kernels.estimate import probabilities
 
+        if self.limited:
+            return probabilities_within(
+                self.model, self.belief.theta, self.covariances(), self.key
+            )
         return attentively(probabilities, self._aside(plain=True), self.key, draws)
 
     def _aside(self, plain: bool = False) -> Scene:

@@ -33,9 +33,10 @@ from psips.session.choices import (
     read_target,
     with_goal,
 )
-from psips.session.engine import FORMAT, Engine
+from psips.session.engine import FORMAT, NOTHING, Engine
 from psips.session.outlook import outlook_of
 from psips.session.status import Status, status_of
+from psips.session.tolerated import Saving, savings, suggested
 from psips.session.verdicts import verdicts_of
 
 if TYPE_CHECKING:
@@ -262,7 +263,9 @@ class Session:
         if not self.stopped:
             return ""
         if self.goal is None:
-            return f"Pareto set: {', '.join(self.candidate_set)}"
+            within = " within the tolerance" if self.problem.tolerance else ""
+            names = ", ".join(self.candidate_set)
+            return f"Pareto set{within}: {names or NOTHING}"
         found = verdicts_of(self.problem, self.engine)
         known = {one.answer: (one.verdict, one.rival) for one in found}
         return goal_reached(self.problem, self.goal, known)
@@ -330,6 +333,29 @@ class Session:
         found = verdicts_of(self.problem, self.engine)
         outlook = outlook_of(self.problem, self.budget, found, probability, self._would_spend)
         return replace(known, outlook=outlook)
+
+    def savings(self, *epsilons: object) -> tuple[Saving, ...]:
+        """Say when this would have stopped with a tolerance, told the same results.
+
+        Parameters
+        ----------
+        *epsilons
+            Tolerances as `Problem` takes them; if left out, some parts of the standard
+            deviation of the noise, and nothing if the problem has a tolerance.
+
+        Examples
+        --------
+        >>> problem = Problem(objectives=["yield"], covariance=[1], arms=["A", "B"])
+        >>> session = Session(problem, rng=1)
+        >>> for number in range(60):
+        ...     session.tell("AB"[number % 2], [0.5 * (-1) ** (number // 2)])
+        >>> print(*session.savings(0.1, 1.0), sep="; ")
+        with a tolerance of 0.1 on yield this would not have stopped by now either; with ...
+        """
+        given = epsilons or suggested(self.problem, self.engine)
+        if self.goal is not None:
+            return ()
+        return savings(self.problem, self.rules, self.told, self.engine.key, given)
 
     def _would_spend(self, amount: float) -> dict[str, int]:
         """Ask a twin what it would measure for a further amount.

@@ -12,8 +12,9 @@ from psips.diagnostics.lack_of_fit import Fit, fit_of
 from psips.kernels.model import Floats
 from psips.notebook import card, names, table
 from psips.problem import Problem
-from psips.session.engine import Engine
+from psips.session.engine import NOTHING, Engine
 from psips.session.estimated import estimated_noise, not_known
+from psips.session.tolerated import Tolerated, tolerated_of
 from psips.session.verdicts import verdicts_of
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ class Status:
     promise : str
         What stands behind delta, in a few words; see `psips.rules.promises`.
     probability_of_change : float
-        Posterior probability that the Pareto set is another than the candidate set, by the
+        Posterior probability that the Pareto set is another than the candidate set (with a
+        tolerance: that the candidate set is not right), by the
         problem's prior, or else a flat one (linear: that of the regularisation, if there is
         one); accurate when it is tiny.
     fit : Fit or None
@@ -79,6 +81,10 @@ class Status:
         Once the budget is spent: what is proven, what is open, what more would buy.
     noise : DataFrame or None
         The noise that was estimated, see `psips.session.estimated`; None if it is given.
+    tolerated : Tolerated or None
+        What may be otherwise within the tolerance, if there is one.
+    nothing : str
+        That no answer keeps the limits, if that is the candidate.
     not_known : str
         Of which arms the noise is not known well enough to judge; empty if of none.
     covariances : (n, d, d) array
@@ -101,6 +107,8 @@ class Status:
     claim: str = ""
     outlook: Outlook | None = None
     noise: pd.DataFrame | None = None
+    tolerated: Tolerated | None = None
+    nothing: str = ""
     not_known: str = ""
     covariances: Floats | None = None
 
@@ -119,6 +127,7 @@ class Status:
             closed=self.closed,
             results=self.results,
             candidate_set=self.candidate_set,
+            nothing=self.nothing,
             fraction=self.evidence["fraction"] or 0.0,
             remaining=self.evidence.get("remaining"),
             promise=self.promise,
@@ -127,6 +136,7 @@ class Status:
             budget=self.budget_text,
             goal=self.goal,
             claim=self.claim,
+            tolerated="" if self.tolerated is None else str(self.tolerated),
             not_known=self.not_known,
         )
 
@@ -186,7 +196,7 @@ def status_of(
     proven = sum(one.verdict != "open" for one in found)
     optimal, spread = np.full(problem.n, np.nan), np.full(problem.n, np.nan)
     change = math.nan
-    if candidate_set:
+    if candidate_set or (engine.limited and engine.ready):
         optimal, spread = engine.probabilities()
         change = math.exp(engine.change_probability()[0])
     answers = {
@@ -198,17 +208,20 @@ def status_of(
         "reason": [one.reason for one in found],
         "also": [", ".join(problem.aliases[answer][1:]) for answer in problem.answers],
     }
+    table_of_answers = pd.DataFrame(answers, index=pd.Index(problem.answers, name="answer"))
     return Status(
         results=engine.results,
         stopped=engine.stopped,
         candidate_set=candidate_set,
         arms=arms_table(problem, engine),
-        answers=pd.DataFrame(answers, index=pd.Index(problem.answers, name="answer")),
+        answers=table_of_answers,
         evidence=engine.program.stopping.evidence(engine, lambda: proven),
         probability_of_change=change,
         promise=promise,
         fit=fit_of(problem, engine.belief),
         noise=estimated_noise(problem, engine),
+        tolerated=tolerated_of(problem, engine, table_of_answers),
+        nothing=NOTHING if engine.nothing_allowed else "",
         not_known=not_known(problem, engine),
         covariances=engine.covariances() * np.outer(problem.signs, problem.signs),
     )

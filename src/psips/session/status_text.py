@@ -23,6 +23,7 @@ def in_words(
     closed: bool,
     results: int,
     candidate_set: Sequence[str],
+    nothing: str = "",
     fraction: float,
     remaining: float | None = None,
     promise: str = "",
@@ -31,6 +32,7 @@ def in_words(
     budget: str = "",
     goal: str = "",
     claim: str = "",
+    tolerated: str = "",
     not_known: str = "",
 ) -> str:
     """Return what is known as lines of at most 80 characters; see `Status`."""
@@ -44,12 +46,14 @@ def in_words(
         if remaining is not None:
             head += f"\nabout {remaining:,.0f} more results to go, with an even chance"
     title = "Pareto set" if stopped and not goal else "candidate set"
-    names = ", ".join(candidate_set) or "none yet"
+    names = ", ".join(candidate_set) or nothing or "none yet"
     if stopped:
         names += caveat
     found = wrap(f"{title}: {names}", WIDTH, subsequent_indent="  ")
     if not_known:
         found += wrap(not_known, WIDTH, subsequent_indent="  ")
+    if tolerated:
+        found += wrap(tolerated, WIDTH, subsequent_indent="  ")
     if fit:
         found += wrap(fit, WIDTH, subsequent_indent="  ")
     if goal:

@@ -4,6 +4,8 @@ With probability at least 1 - delta no verdict is wrong at any time, whichever r
 the arms and stop (the argument is in `psips.kernels.settling`). Unstructured problems
 need nothing else, whether the noise is given or not (`psips.rules.promises` says what is
 assumed of it); linear ones need ``parameter_set=Ball(...)`` or the rule ``predicted``.
+With a tolerance "in" says that nothing beats the answer by more than it, and "out" that the
+answer is dominated, or that the rival matches it up to the tolerance: both may be true of one.
 
 With the stopping rule ``predicted`` there are two kinds of evidence: these certificates, and
 the claims of sets that were predicted. An answer is in or out as soon as either says so: the
@@ -28,10 +30,12 @@ from psips.kernels.model import Floats, Ints
 from psips.kernels.settling import IN, OPEN, OUT
 from psips.problem import Problem
 from psips.problem.design import spanning_rows
+from psips.problem.limits import keeping
 from psips.rules.stopping import has_certificates
 from psips.session.engine import Engine
 from psips.session.estimated import not_known
 
+RHO = 20.0  # results at which what proves a broken limit is tightest, about a tenth
 NAMED = 3  # arms named in a sentence; of more only the sum is told
 ROUNDING = 1e-9  # coefficients below this are zero
 EXCHANGES = 20  # simplex steps for each dimension: far beyond need, and any step will do
@@ -93,6 +97,14 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
     if not has_certificates(problem) and not engine.program.stopping.predicts:
         why = "a linear problem has certificates with parameter_set=Ball(...) only"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
+    if problem.limits and len(engine.belief.scatter.C):
+        why = "no proof is known with limits where the noise is not one known covariance"
+        return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
+    if problem.limits:
+        return broken_limits(problem, engine)
+    if problem.tolerance.relative:
+        why = "no proof is known for a tolerance that is a percentage"
+        return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
     if not engine.ready:
         why = not_known(problem, engine) or "some arms have not been measured"
         if not problem.unstructured:
@@ -105,7 +117,7 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
         for account in engine.accounts:
             verdicts_by(account, known)
     if not has_certificates(problem):
-        return [_by_claims(*one) for one in zip(problem.answers, known, strict=True)]
+        return [_by_claims(problem, *one) for one in zip(problem.answers, known, strict=True)]
     engine = engine.without_prior()
     belief = engine.belief
     codes, rivals, objectives, least, most, levels = attentively(
@@ -118,12 +130,13 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
     for z, name in enumerate(problem.answers):
         x = int(rivals[z])
         if codes[z] == OUT and x < 0:
-            found.append(_by_claims(name, OUT))
+            found.append(_by_claims(problem, name, OUT))
         elif codes[z] == OUT:
             rival = problem.answers[x]
-            found.append(Verdict(name, "out", rival, None, None, {}, f"dominated by {rival}"))
+            why = f"{rival} stands for it" if problem.tolerance else f"dominated by {rival}"
+            found.append(Verdict(name, "out", rival, None, None, {}, why))
         elif codes[z] == IN:
-            found.append(Verdict(name, "in", None, None, None, {}, "beats every rival"))
+            found.append(Verdict(name, "in", None, None, None, {}, _unbeaten(problem)))
         elif x < 0:
             found.append(Verdict(name, "open", None, None, None, {}, "nothing is known yet"))
         else:
@@ -134,11 +147,52 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
     return found
 
 
-def _by_claims(name: str, code: int) -> Verdict:
+def broken_limits(problem: Problem, engine: Engine) -> list[Verdict]:
+    """Return verdicts where there are limits: out, if one is proven to be broken.
+
+    One arm with N results, mean x-hat and s^2 the variance of a result: the ratio of the
+    likelihood averaged over N(0, s^2 / rho) shifts to that of the truth m is a martingale, so
+    that N^2 (x-hat - m)^2 / (s^2 (N + rho)) - log(1 + N / rho) reaches 2 L, ever, with
+    probability at most exp(-L). Each answer and limit has L = log(n limits / delta).
+    """
+    model, belief = engine.model, engine.belief
+    limits, N = model.limits, belief.pulls
+    values = belief.theta
+    kept = keeping(values, limits) if engine.ready else np.ones((problem.n, 1), bool)
+    open_why = "no proof is known with limits, but of one that is broken"
+    found = []
+    for z, name in enumerate(problem.answers):
+        why, verdict = open_why, "open"
+        for l, one in enumerate(problem.limits):  # noqa: E741
+            if not engine.ready or kept[z, l]:
+                continue
+            why = f"{one.broken(problem.objectives[one.metric])}, not proven"
+            if one.factor == 0.0 and not len(belief.scatter.C):
+                over = limits.bound[l] - limits.sign[l] * values[z, one.metric]
+                square = (N[z] * over) ** 2 / (N[z] + RHO) / model.Sigma[one.metric, one.metric]
+                level = math.log(problem.n * len(problem.limits))
+                level += engine.program.options.calibration.log_inverse
+                if 0.5 * (square - math.log1p(N[z] / RHO)) >= level:
+                    why = f"{one.broken(problem.objectives[one.metric])}, proven"
+                    verdict = "out"
+                    break
+        found.append(Verdict(name, verdict, None, None, None, {}, why))
+    return found
+
+
+def _unbeaten(problem: Problem) -> str:
+    """Say why an answer is in."""
+    if problem.tolerance:
+        return "nothing beats it by more than the tolerance"
+    return "beats every rival"
+
+
+def _by_claims(problem: Problem, name: str, code: int) -> Verdict:
     """Return the verdict that predicted claims give, or that they do not."""
+    out = "matched up to the tolerance" if problem.tolerance else "dominated"
     verdict, why = {
-        IN: ("in", "beats every rival"),
-        OUT: ("out", "dominated, by the claims predicted"),
+        IN: ("in", _unbeaten(problem)),
+        OUT: ("out", f"{out}, by the claims predicted"),
         OPEN: ("open", "not proven by the claims predicted"),
     }[int(code)]
     return Verdict(name, verdict, None, None, None, {}, why)
@@ -157,10 +211,14 @@ def _missing(
     if problem.directions[c] == "min":
         low, high = -high, -low
     name, rival, objective = problem.answers[z], problem.answers[x], problem.objectives[c]
-    kind = "not proven to beat" if inside else "not proven dominated by"
-    reason = f"{kind} {rival}: {objective} differs by {low:.3g} to {high:.3g}"
+    kind = f"not proven to beat {rival}" if inside else f"not proven dominated by {rival}"
+    if problem.tolerance:
+        kind = f"not proven that {rival} stands for it"
+        if inside:
+            kind = f"not proven that {rival} does not beat it by more than the tolerance"
+    reason = f"{kind}: {objective} differs by {low:.3g} to {high:.3g}"
     if not math.isfinite(high - low):
-        reason = f"{kind} {rival}: too few results to say by how much {objective} differs"
+        reason = f"{kind}: too few results to say by how much {objective} differs"
     if more:
         reason += f"; about {_listed(more)}"
     return Verdict(name, "open", rival, objective, (low, high), more, reason)

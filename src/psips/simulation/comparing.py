@@ -24,7 +24,7 @@ from psips.version import __version__
 MOST_DESIGNS = 50  # that are compared at once
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the runs, by which quantiles are named
 TEXTS = ("sampling", "stopping", "calibration", "draws", "tracking", "goal")
-VARIED = (*(field.name for field in fields(Rules)), "budget", "goal")
+VARIED = (*(field.name for field in fields(Rules)), "budget", "goal", "epsilon")
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +105,8 @@ def read_designs(files: Sequence[ProblemFile], vary: Sequence[str] = ()) -> list
     ----------
     files : sequence of ProblemFile
     vary : sequence of str
-        ``"delta=0.05,0.1"``: a field of `Rules`, ``budget`` or ``goal``, and its values.
+        ``"delta=0.05,0.1"``: a field of `Rules`, ``budget``, ``goal`` or ``epsilon`` (the
+        tolerance on every objective), and its values.
     """
     lists: dict[str, list[Any]] = {}
     for text in vary:
@@ -130,6 +131,9 @@ def read_designs(files: Sequence[ProblemFile], vary: Sequence[str] = ()) -> list
 
 
 def _design(file: ProblemFile, name: str, changed: dict[str, Any]) -> Design:
+    if "epsilon" in changed:
+        problem = file.problem.with_epsilon(changed.pop("epsilon"))
+        file = replace(file, problem=problem)
     budget = changed.pop("budget", file.budget)
     goal = changed.pop("goal", file.goal)
     read_budget(file.problem, budget)
@@ -146,6 +150,8 @@ def _design(file: ProblemFile, name: str, changed: dict[str, Any]) -> Design:
 
 def _value(key: str, cell: str) -> Any:
     if key in TEXTS or (key == "eta" and cell == "estimate"):
+        return cell
+    if key == "epsilon" and cell.endswith("%"):
         return cell
     return parse_number(f"the value of {key!r}", cell)
 
@@ -205,6 +211,11 @@ def compare(
                 "rules": one.rules.to_dict(),
                 "budget": one.budget,
                 "goal": one.goal,
+                **(
+                    {"epsilon": one.file.problem.tolerance.given}
+                    if one.file.problem.tolerance
+                    else {}
+                ),
             }
             for one in designs
         ],

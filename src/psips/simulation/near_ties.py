@@ -46,6 +46,8 @@ def near_ties(truth: Instance, t_star: float, most: int = TIES) -> tuple[NearTie
     >>> tie.answers, round(tie.share, 2), tie.without, round(tie.saves, 2)
     (('B', 'A'), 1.0, 'B', 1.0)
     """
+    if truth.problem.limits:  # a pair does not say who keeps them
+        return ()
     names = truth.problem.answers
     everyone = set(range(truth.problem.n))
     ties = []
@@ -85,6 +87,8 @@ def _t_star(truth: Instance, answers: set[int]) -> float:
     unused = {"control", "prior"}  # by T*, nor is a parameter set
     data = {key: value for key, value in problem.to_dict().items() if key not in unused}
     data.update(ball=None, box=None)
+    if problem.tolerance:
+        data["epsilon"] = dict(zip(problem.objectives, truth.epsilon.tolist(), strict=True))
     if problem.answer_features is None:
         data["arms"] = [problem.arms[a] for a in kept]
         data["costs"] = problem.costs[kept].tolist()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ def status_data(state: State, known: Status, tickets: Sequence[Ticket]) -> dict[
         "stopped": known.stopped,
         "closed": state.closed,
         "candidate_set": list(known.candidate_set),
+        **({"nothing_keeps_the_limits": True} if known.nothing else {}),
         "pareto_set": _listed(state.session.pareto_set),
+        **({} if known.tolerated is None else {"tolerance": asdict(known.tolerated)}),
         **({"goal": known.goal, "claim": known.claim} if known.goal else {}),
         "evidence": {key: finite(value) for key, value in known.evidence.items()},
         "probability_of_change": finite(known.probability_of_change),

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 from psips.diagnostics import Diagnosis
 from psips.notebook import card, names, table
 from psips.problem import Problem
+from psips.problem.instances import Results
 from psips.rules import Rules
 from psips.rules.promises import short_promise
 from psips.session.status import Status
+from psips.session.tolerated import Saving, savings, suggested
 from psips.store import EVERY, DamagedError, Event, broken_links
 from psips.study.inputs import stamp
 from psips.study.journal import Journal
@@ -108,6 +110,20 @@ class View:
         No new claim: see `psips.session.preference.rank`.
         """
         return self.state.session.rank(weights=weights, reference=reference)
+
+    def savings(self, *epsilons: object) -> tuple[Saving, ...]:
+        """Say when this would have stopped with a tolerance, told the same results.
+
+        See `psips.session.Session.savings`; the results are those that count now.
+        """
+        problem, session = self.problem, self.state.session
+        counted = [result for result in self.state.ledger.results if result.counts]
+        arms = np.array([problem.arm_index(r.arm) for r in counted], dtype=np.int64)
+        values = np.array([r.values for r in counted], dtype=float).reshape(-1, problem.d)
+        given = epsilons or suggested(problem, session.engine)
+        if session.goal is not None:
+            return ()
+        return savings(problem, session.rules, Results(arms, values), session.engine.key, given)
 
     def diagnosis(self) -> Diagnosis:
         """Say whether the results look like what is assumed, the held ones included."""

@@ -10,6 +10,10 @@ its squared distance. GLR = F(pulls) / 2. The characteristic time of the paper's
 tell theta from its alternatives fastest. Where pulls have costs, the maximum is over the
 weights with sum_a cost_a w_a = 1, and T* and the lower bounds are in units of cost.
 
+With a tolerance Alt(S) is where S is not right (`psips.problem.tolerance`), and T* is what it
+takes to prove the Pareto set of theta right: at most of the order 1 / epsilon^2, ties or not.
+Other sets may be right too, and cheaper to prove; then T* kl(delta, 1 - delta) bounds no rule.
+
 Alternatives range over all matrices: a problem's parameter set is not used, nor is the
 regularisation, which belongs to the posterior.
 """
@@ -30,6 +34,8 @@ from psips.input.checks import RANK, frozen
 from psips.kernels.model import Floats
 from psips.problem.gaps import gaps, hardness
 from psips.problem.instances import Instance
+from psips.problem.limits import keeping, optimal_and_allowed
+from psips.problem.tolerance import only_right
 
 if TYPE_CHECKING:
     from psips.problem import Problem
@@ -82,10 +88,14 @@ class Complexity:
     hardness : float
         H(theta) of Auer et al., the sum of ``1 / gap^2`` over the answers.
     gaps : dict
-        PSI gap of Auer et al. by answer; see `psips.problem.gaps.gaps`.
+        PSI gap of Auer et al. by answer; see `psips.problem.gaps.gaps`. Empty with limits, and
+        the hardness NaN.
     pareto_set : tuple of str
     cuts : int
         Best responses it took.
+    unique : bool
+        Whether no other set is right; False only with a tolerance (and always with limits
+        beside it, where that is not looked at).
     """
 
     t_star: float
@@ -95,21 +105,24 @@ class Complexity:
     gaps: dict[str, float]
     pareto_set: tuple[str, ...]
     cuts: int
+    unique: bool = True
 
     def lower_bound_kl(self, delta: float) -> float:
         """Bound the expected samples of any rule that errs with probability at most ``delta``.
 
         Or their expected cost, if the problem has costs: T* kl(delta, 1 - delta), and 0 from
-        delta = 1/2 on.
+        delta = 1/2 on; 0 too where other sets are right.
         """
         _check_delta(delta)
-        if delta >= 0.5:
+        if delta >= 0.5 or not self.unique:
             return 0.0
         return self.t_star * (1 - 2 * delta) * (math.log1p(-delta) - math.log(delta))
 
     def lower_bound_log(self, delta: float) -> float:
         """Give the paper's simpler and smaller form of the bound, T* log(1 / (2.4 delta))."""
         _check_delta(delta)
+        if not self.unique:
+            return 0.0
         return self.t_star * max(0.0, -math.log(2.4) - math.log(delta))
 
 
@@ -216,10 +229,14 @@ def complexity(
         t_star=2 / upper,
         weights=dict(zip(problem.arms, (pulls / pulls.sum()).tolist(), strict=True)),
         gap=max(upper / best - 1, 0.0),
-        hardness=float(hardness(means)),
-        gaps=dict(zip(problem.answers, gaps(means).tolist(), strict=True)),
+        hardness=math.nan if problem.limits else float(hardness(means)),
+        gaps={}
+        if problem.limits
+        else dict(zip(problem.answers, gaps(means).tolist(), strict=True)),
         pareto_set=game.truth.pareto_set,
         cuts=len(cuts),
+        unique=not problem.tolerance
+        or (not problem.limits and only_right(means, game.truth.epsilon)),
     )
 
 
@@ -241,6 +258,8 @@ class _Game:
         self.truth = Instance(problem.name, problem, np.asarray(theta, dtype=np.float64))
         self.mu = np.ascontiguousarray(problem.inward(self.truth.means))
         self.inside = pareto_mask(self.mu)
+        if problem.limits:
+            self.inside = optimal_and_allowed(self.mu, problem.model.limits)
         self.basis = self.A = self.Z = np.zeros((0, 0))
         A, Z = problem.features, problem.answer_features
         if A is not None and Z is not None:
@@ -258,6 +277,7 @@ class _Game:
 
     def answer(self, w: Floats) -> tuple[Any, ...]:
         """Return F(w); (z, m); x_k, c_k and y_k; lambda - theta; gains."""
+        from psips.kernels.limits import respond_limited
         from psips.kernels.posterior import posterior_of
         from psips.kernels.response import respond
 
@@ -274,12 +294,24 @@ class _Game:
             p = posterior_of(model, w, nothing, np.ascontiguousarray(F))
             p.W[:] = self.Z @ F
         p.mu[:] = self.mu
+        if model.control >= 0:
+            p.slack[:] = -self.truth.epsilon
+        if self.problem.limits:
+            allowed = np.asarray(keeping(self.mu, model.limits).all(axis=1))
+            value, piece, gains = respond_limited(p, model.limits, allowed, self.inside)
+            none = np.zeros(0, np.int64)
+            return value, piece, none, none, np.zeros(0), nothing, gains
         found = attentively(respond, p, np.flatnonzero(self.inside), np.inf)
         change = found[5] if model.unstructured else self.basis @ found[5]
         return (*found[:5], change, found[6])
 
     def respond(self, w: Floats) -> BestResponse:
         problem = self.problem
+        if problem.limits:
+            raise InputError(
+                "the nearest other truth is not told where there are limits: see complexity(), "
+                "which has T*"
+            )
         value, piece, xs, _, y, move, gains = self.answer(w)
         z = int(piece[0])
         rivals = {int(x) for x, active in zip(xs, y > 0, strict=True) if active}
@@ -295,6 +327,14 @@ class _Game:
         )
 
     def refuse_ties(self, w: Floats) -> None:
+        if self.problem.limits:
+            value, piece, *_ = self.answer(w)
+            if value <= TIED:
+                raise InputError(
+                    f"T* is infinite: {self.problem.answers[int(piece[1])]!r} is at a limit, "
+                    "or level with another, so that the smallest change alters the set"
+                )
+            return
         nearest = self.respond(w)
         if nearest.value <= TIED:
             raise InputError(

@@ -216,8 +216,9 @@ def _short(name: str, most: int = 18) -> str:
 
 
 def _title(look: Look, c: int) -> str:
-    better = "more" if look.problem.directions[c] == "max" else "less"
-    return f"{_short(look.problem.labels[c], 40)} ({better} is better)"
+    better = {"max": "more is better", "min": "less is better"}
+    said = better.get(look.problem.directions[c], "limited")
+    return f"{_short(look.problem.labels[c], 40)} ({said})"
 
 
 def _frame(across: Axis, up: Axis, below: str, beside: str, height: float) -> str:

@@ -1,0 +1,240 @@
+"""The steps of a run where answers have to keep limits, see `psips.kernels.limits`.
+
+``directed``: a piece of the alternative is drawn with probability proportional to exp of minus
+half its squared distance, which is about its posterior mass, and pulled for as
+`psips.kernels.learner.shares` says. The rule ``glr`` sums exp(-GLR) over the pieces, as
+`psips.kernels.ratio.all_pieces` does.
+
+``two-stage`` is the rival: with half of delta it first finds who keeps the limits, and then,
+with the other half, the front of these.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from psips.kernels.belief import RESULTS
+from psips.kernels.choosing import follow, informed, opening, share_of_exploring
+from psips.kernels.front import LIVE, MEMBERS
+from psips.kernels.grids import flags, floats
+from psips.kernels.halfspace import ESCAPE, PAIR
+from psips.kernels.jit import bare, kernel, part, step
+from psips.kernels.learner import shares
+from psips.kernels.limits import (
+    ALLOWED,
+    BELOW,
+    FRONT,
+    WHOLE,
+    Piece,
+    empty_piece,
+    form,
+    gains_of,
+    list_pieces,
+    nearest_of,
+    room_for,
+    select,
+    shared,
+)
+from psips.kernels.model import Floats, Mask
+from psips.kernels.outcome import EVIDENCE, STOPPED, THRESHOLD
+from psips.kernels.posterior import Posterior, refresh_means
+from psips.kernels.ratio import LATE, glr_threshold
+from psips.kernels.response import CLEAR
+from psips.kernels.rng import LEARN, seed, uniform
+from psips.kernels.scene import Scene
+from psips.kernels.state import ASKED, TRACK, Run
+from psips.kernels.thresholds import MEASURED, Calibration
+
+
+@part
+def renew(scene: Scene) -> None:
+    """Bring the candidate set up to date."""
+    model, front = scene.model, scene.front
+    refresh_means(scene.posterior)
+    allowed = flags(model.n)
+    select(scene.posterior.mu, model.limits, allowed, front.inside)
+    front.size[MEMBERS] = 0
+    front.size[LIVE] = 0
+    for z in range(model.n):
+        if front.inside[z]:
+            front.members[front.size[MEMBERS]] = z
+            front.size[MEMBERS] += 1
+        else:
+            front.outside[front.size[LIVE]] = z
+            front.size[LIVE] += 1
+
+
+@step
+def renew_limited(run: Run) -> int:
+    """Bring the candidate set up to date."""
+    renew(run.scene)
+    return 0
+
+
+@bare
+def in_play(p: Posterior, kind: int, piece: Piece, m: int) -> int:
+    """How many of the constraints a piece counts for, see `psips.kernels.response`."""
+    count = 0
+    for k in range(m):
+        if kind == BELOW:
+            if form(p.mu, piece, k) < CLEAR * math.sqrt(shared(p.C, piece, k, k)):
+                count += 1
+        elif piece.y[k] > 0.0:
+            count += 1
+    return min(count, p.mu.shape[1])
+
+
+@bare
+def stake(p: Posterior, kind: int, a: int, b: int) -> float:
+    """Share of the chance to err that a piece has had, see `psips.kernels.ratio.stake`."""
+    n = p.N[a]
+    if kind == BELOW:
+        n = 1.0 / (1.0 / p.N[a] + 1.0 / p.N[b])
+    return min((math.log(max(n, 1.0)) / LATE) ** 2, 1.0)
+
+
+@part
+def evidence(
+    scene: Scene, calibration: Calibration, allowed: Mask, inside: Mask, mode: int
+) -> float:
+    """Evidence against all pieces together."""
+    p, limits = scene.posterior, scene.model.limits
+    room = room_for(p, limits)
+    work, best = empty_piece(room), empty_piece(room)
+    pieces = list_pieces(p, limits, allowed, inside, mode)
+    total = largest = 0.0
+    for k in range(pieces.shape[0]):
+        kind, a, b = pieces[k, 0], pieces[k, 1], pieces[k, 2]
+        square, m = nearest_of(p, limits, inside, kind, a, b, mode, work, best)
+        factor = calibration.handicap[
+            PAIR if kind == BELOW else ESCAPE, in_play(p, kind, best, m)
+        ]
+        value = math.exp(-0.5 * factor * square)
+        largest = max(largest, value)
+        total += value * stake(p, kind, a, b)
+    if calibration.code != MEASURED:
+        total = largest
+    return -math.log(max(total, largest, 1e-300))
+
+
+@step
+def judge_limited(run: Run) -> int:
+    """Stop when the likelihood ratio against every other set is large."""
+    scene, outcome, calibration = run.scene, run.outcome, run.options.calibration
+    allowed, inside = flags(scene.model.n), flags(scene.model.n)
+    select(scene.posterior.mu, scene.model.limits, allowed, inside)
+    t = float(scene.belief.tally[RESULTS])
+    outcome[THRESHOLD] = glr_threshold(scene.model, calibration, t)
+    outcome[EVIDENCE] = evidence(scene, calibration, allowed, inside, WHOLE)
+    outcome[STOPPED] = 1.0 if outcome[EVIDENCE] >= outcome[THRESHOLD] else 0.0
+    return 0
+
+
+@part
+def stage(scene: Scene, calibration: Calibration, allowed: Mask, inside: Mask) -> int:
+    """Return which of the two stages is not done; -1 if both are."""
+    t = float(scene.belief.tally[RESULTS])
+    level = glr_threshold(scene.model, calibration, t) + math.log(2.0)
+    if evidence(scene, calibration, allowed, inside, ALLOWED) < level:
+        return ALLOWED
+    return FRONT if evidence(scene, calibration, allowed, inside, FRONT) < level else -1
+
+
+@step
+def judge_two_stage(run: Run) -> int:
+    """Stop when both stages are done."""
+    scene, outcome, calibration = run.scene, run.outcome, run.options.calibration
+    allowed, inside = flags(scene.model.n), flags(scene.model.n)
+    select(scene.posterior.mu, scene.model.limits, allowed, inside)
+    t = float(scene.belief.tally[RESULTS])
+    outcome[THRESHOLD] = glr_threshold(scene.model, calibration, t) + math.log(2.0)
+    outcome[EVIDENCE] = min(
+        evidence(scene, calibration, allowed, inside, ALLOWED),
+        evidence(scene, calibration, allowed, inside, FRONT),
+    )
+    outcome[STOPPED] = 1.0 if outcome[EVIDENCE] >= outcome[THRESHOLD] else 0.0
+    return 0
+
+
+@part
+def draw_gains(run: Run, allowed: Mask, inside: Mask, mode: int, gains: Floats) -> None:
+    """Draw a piece and write its gains by arm."""
+    scene, stream = run.scene, run.scene.draw.stream
+    p, limits = scene.posterior, scene.model.limits
+    room = room_for(p, limits)
+    work, best = empty_piece(room), empty_piece(room)
+    pieces = list_pieces(p, limits, allowed, inside, mode)
+    P = pieces.shape[0]
+    square = floats(P)
+    nearest = np.inf
+    for k in range(P):
+        square[k], _ = nearest_of(
+            p, limits, inside, pieces[k, 0], pieces[k, 1], pieces[k, 2], mode, work, best
+        )
+        nearest = min(nearest, square[k])
+    total = 0.0
+    for k in range(P):
+        square[k] = math.exp(0.5 * (nearest - square[k]))
+        total += square[k]
+    seed(stream, run.key, run.learner.tally[ASKED], LEARN)
+    pick = uniform(stream) * total
+    which = -1
+    for k in range(P):
+        if which < 0 or pick > 0.0:
+            which = k
+        pick -= square[k]
+    if which >= 0:
+        kind, a, b = pieces[which, 0], pieces[which, 1], pieces[which, 2]
+        _, m = nearest_of(p, limits, inside, kind, a, b, mode, work, best)
+        gains_of(p, best, m, gains)
+
+
+@part
+def pull_for(run: Run, allowed: Mask, inside: Mask, mode: int) -> int:
+    """Draw a piece and pull for it."""
+    model = run.scene.model
+    w, gains = floats(model.K), floats(model.K)
+    draw_gains(run, allowed, inside, mode, gains)
+    gamma = share_of_exploring(run)
+    shares(run.scene.belief.N, gains, model.costs, model.thrift, gamma, w)
+    return follow(run, w, 0.0, run.options.tracking == TRACK)
+
+
+@step
+def choose_limited(run: Run) -> int:
+    """Pull for a piece of the alternative."""
+    arm = opening(run)
+    if arm >= 0:
+        return arm
+    if not informed(run):
+        return follow(run, run.scene.model.explore, 0.0, run.options.tracking == TRACK)
+    allowed, inside = flags(run.scene.model.n), flags(run.scene.model.n)
+    select(run.scene.posterior.mu, run.scene.model.limits, allowed, inside)
+    return pull_for(run, allowed, inside, WHOLE)
+
+
+@step
+def choose_two_stage(run: Run) -> int:
+    """Pull to find who keeps the limits, then for the front of these."""
+    arm = opening(run)
+    if arm >= 0:
+        return arm
+    if not informed(run):
+        return follow(run, run.scene.model.explore, 0.0, run.options.tracking == TRACK)
+    allowed, inside = flags(run.scene.model.n), flags(run.scene.model.n)
+    select(run.scene.posterior.mu, run.scene.model.limits, allowed, inside)
+    mode = stage(run.scene, run.options.calibration, allowed, inside)
+    return pull_for(run, allowed, inside, max(mode, ALLOWED))
+
+
+@kernel
+def weigh_limited(scene: Scene, calibration: Calibration) -> tuple[float, float]:
+    """Evidence and threshold for the data as they stand, for callers in Python."""
+    refresh_means(scene.posterior)
+    allowed, inside = flags(scene.model.n), flags(scene.model.n)
+    select(scene.posterior.mu, scene.model.limits, allowed, inside)
+    t = float(scene.belief.tally[RESULTS])
+    found = evidence(scene, calibration, allowed, inside, WHOLE)
+    return found, glr_threshold(scene.model, calibration, t)

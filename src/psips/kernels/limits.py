@@ -1,0 +1,383 @@
+"""Limits: which answers are allowed, and the nearest points at which a set is another.
+
+The set asked for is the Pareto set, by the objectives, of the answers that keep all limits. It
+can be empty. With S that set, Alt(S) is made of convex pieces, in three kinds:
+
+* BROKEN: a member i breaks limit l;
+* BELOW: j is above a member i in every objective. Without a tolerance j is a member: if an
+  answer outside is above i and keeps the limits, it escapes, or what holds it is above i. With
+  one j is any answer, and one outside keeps all limits too;
+* ENTERS: z outside S keeps all limits, and is above each x in S in some objective: a tree that
+  branches on objectives, as in `psips.kernels.response`.
+
+A constraint is f(m) = one m[first, metric] + two m[second, metric] + offset >= 0: a lead of z
+over x, a limit kept or broken, a limit against the control. With G_kl the covariance of f_k
+and f_l and b_k = -f_k at theta_hat, the squared distance to a piece is max_{y >= 0} 2 b.y -
+y'Gy.
+Arms must be separate (no features); their covariances may be any.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from psips.kernels.cone import nonnegative
+from psips.kernels.grids import as_array, as_grid, flags, floats, floats2, ints, ints2
+from psips.kernels.jit import bare, kernel, part
+from psips.kernels.model import Floats, Ints, LimitModel, Mask
+from psips.kernels.posterior import Posterior
+
+BROKEN, BELOW, ENTERS = range(3)  # kinds of pieces
+WHOLE, ALLOWED, FRONT = range(3)  # which are looked at: all; who is allowed; the front of these
+FREE = 1e-10  # a lead below this many standard deviations of one measurement is none
+
+
+class Piece(NamedTuple):
+    """Constraints and their multipliers; room for more than there are."""
+
+    first: Ints
+    second: Ints
+    metric: Ints
+    one: Floats
+    two: Floats
+    offset: Floats
+    y: Floats
+
+
+@part
+def empty_piece(room: int) -> Piece:
+    """Return room for constraints."""
+    return Piece(
+        ints(room),
+        ints(room),
+        ints(room),
+        floats(room),
+        floats(room),
+        floats(room),
+        floats(room),
+    )
+
+
+@bare
+def applies(limits: LimitModel, z: int, l: int) -> bool:  # noqa: E741
+    """Whether limit ``l`` says anything of z: not that the control is equal to itself."""
+    return limits.factor[l] != 1.0 or z != limits.control
+
+
+@bare
+def put_limit(piece: Piece, k: int, limits: LimitModel, z: int, l: int, side: float) -> None:  # noqa: E741
+    """Constraint ``k`` becomes: z keeps limit ``l`` (``side`` 1), or breaks it (-1)."""
+    sign = side * limits.sign[l]
+    piece.first[k] = z
+    piece.second[k] = z
+    piece.metric[k] = limits.metric[l]
+    piece.one[k] = sign
+    piece.two[k] = 0.0
+    piece.offset[k] = -side * limits.bound[l]
+    if limits.factor[l] != 0.0:
+        if z == limits.control:
+            piece.one[k] = sign * (1.0 - limits.factor[l])
+        else:
+            piece.second[k] = limits.control
+            piece.two[k] = -sign * limits.factor[l]
+
+
+@bare
+def put_lead(piece: Piece, k: int, slack: Floats, z: int, x: int, c: int) -> None:
+    """Constraint ``k`` becomes: z is above x in ``c``, up to the offset."""
+    piece.first[k] = z
+    piece.second[k] = x
+    piece.metric[k] = c
+    piece.one[k] = 1.0
+    piece.two[k] = -1.0
+    piece.offset[k] = slack[c]
+
+
+@bare
+def form(mu: Floats, piece: Piece, k: int) -> float:
+    """f_k at the means ``mu`` (n, d)."""
+    c = piece.metric[k]
+    found = piece.one[k] * mu[piece.first[k], c] + piece.two[k] * mu[piece.second[k], c]
+    return found + piece.offset[k]
+
+
+@bare
+def shared(C: Floats, piece: Piece, k: int, j: int) -> float:
+    """Covariance of f_k and f_j."""
+    c, e = piece.metric[k], piece.metric[j]
+    total = 0.0
+    if piece.first[k] == piece.first[j]:
+        total += piece.one[k] * piece.one[j] * C[piece.first[k], c, e]
+    if piece.first[k] == piece.second[j]:
+        total += piece.one[k] * piece.two[j] * C[piece.first[k], c, e]
+    if piece.second[k] == piece.first[j]:
+        total += piece.two[k] * piece.one[j] * C[piece.second[k], c, e]
+    if piece.second[k] == piece.second[j]:
+        total += piece.two[k] * piece.two[j] * C[piece.second[k], c, e]
+    return total
+
+
+@part
+def project(p: Posterior, piece: Piece, m: int) -> float:
+    """Squared distance to the first ``m`` constraints; their multipliers go to ``y``."""
+    G, b = floats2(m, m), floats(m)
+    for k in range(m):
+        b[k] = -form(p.mu, piece, k)
+        for j in range(k + 1):
+            G[k, j] = shared(p.C, piece, k, j)
+            G[j, k] = G[k, j]
+    nonnegative(G, b, m, piece.y)
+    square = 0.0
+    for k in range(m):
+        square += b[k] * piece.y[k]
+    return max(square, 0.0)
+
+
+@bare
+def moved(p: Posterior, piece: Piece, m: int, a: int, c: int) -> float:
+    """Mean of answer ``a`` in ``c`` at the nearest point."""
+    total = p.mu[a, c]
+    for k in range(m):
+        if piece.y[k] != 0.0:
+            e = piece.metric[k]
+            if piece.first[k] == a:
+                total += piece.y[k] * piece.one[k] * p.C[a, c, e]
+            if piece.second[k] == a:
+                total += piece.y[k] * piece.two[k] * p.C[a, c, e]
+    return total
+
+
+@part
+def gains_of(p: Posterior, piece: Piece, m: int, gains: Floats) -> None:
+    """By arm, what a pull adds to the squared distance: v.C[a] v / N of one moved by C[a] v."""
+    for a in range(gains.shape[0]):
+        gains[a] = 0.0
+    for k in range(m):
+        if piece.y[k] != 0.0:
+            for side in range(2):
+                a = piece.first[k] if side == 0 else piece.second[k]
+                v = piece.y[k] * (piece.one[k] if side == 0 else piece.two[k])
+                c = piece.metric[k]
+                gains[a] += v * (moved(p, piece, m, a, c) - p.mu[a, c]) / p.N[a]
+
+
+@part
+def holder(
+    p: Posterior, aims: Floats, piece: Piece, m: int, z: int, inside: Mask, room: Floats
+) -> int:
+    """Which x in S holds z back most at the nearest point; -1 if none. ``room`` is (d,)."""
+    n, d = p.mu.shape
+    for c in range(d):
+        room[c] = moved(p, piece, m, z, c)
+    worst, most = -1, 0.0
+    for x in range(n):
+        if inside[x]:
+            behind = np.inf
+            for c in range(d):
+                if aims[c] > 0.0:
+                    gap = moved(p, piece, m, x, c) - room[c] - p.slack[c]
+                    behind = min(behind, gap / p.unit[c])
+            if behind > max(most, FREE):
+                worst, most = x, behind
+    return worst
+
+
+@bare
+def _copy(piece: Piece, m: int, out: Piece) -> None:
+    for k in range(m):
+        out.first[k] = piece.first[k]
+        out.second[k] = piece.second[k]
+        out.metric[k] = piece.metric[k]
+        out.one[k] = piece.one[k]
+        out.two[k] = piece.two[k]
+        out.offset[k] = piece.offset[k]
+        out.y[k] = piece.y[k]
+
+
+@part
+def entering(
+    p: Posterior,
+    limits: LimitModel,
+    inside: Mask,
+    z: int,
+    rooted: bool,
+    escaping: bool,
+    work: Piece,
+    best: Piece,
+) -> tuple[float, int]:
+    """Nearest point at which z keeps the limits and escapes S: its square, and constraints.
+
+    The limits count if ``rooted``, the members if ``escaping``. The constraints and multipliers
+    go to ``best``.
+    """
+    n, d = p.mu.shape
+    base = 0
+    if rooted:
+        for l in range(limits.metric.shape[0]):  # noqa: E741
+            if applies(limits, z, l):
+                put_limit(work, base, limits, z, l, 1.0)
+                base += 1
+    nearest, found = np.inf, 0
+    over = ints(n + 1)  # by depth: from whom to escape
+    tried = ints(n + 1)  # .. and the next objective to try
+    room = floats(d)
+    depth = 0
+    fresh = True
+    while depth >= 0:
+        m = base + depth
+        if fresh:
+            square = project(p, work, m) if m > 0 else 0.0
+            x = -1
+            if square < nearest and escaping:
+                x = holder(p, limits.aims, work, m, z, inside, room)
+            if square < nearest and x < 0:
+                nearest, found = square, m
+                _copy(work, m, best)
+            over[depth] = x
+            tried[depth] = 0
+            fresh = False
+        c = tried[depth]
+        while c < d and limits.aims[c] == 0.0:
+            c += 1
+        if over[depth] < 0 or c >= d:
+            depth -= 1
+            continue
+        tried[depth] = c + 1
+        put_lead(work, m, p.slack, z, over[depth], c)
+        depth += 1
+        fresh = True
+    return nearest, found
+
+
+@part
+def nearest_of(
+    p: Posterior,
+    limits: LimitModel,
+    inside: Mask,
+    kind: int,
+    a: int,
+    b: int,
+    mode: int,
+    work: Piece,
+    best: Piece,
+) -> tuple[float, int]:
+    """Nearest point of a piece: BROKEN (i, l), BELOW (i, j) or ENTERS (z, -)."""
+    if kind == ENTERS:
+        return entering(p, limits, inside, a, mode != FRONT, mode != ALLOWED, work, best)
+    m = 0
+    if kind == BROKEN:
+        put_limit(best, m, limits, a, b, -1.0)
+        m += 1
+    else:
+        for c in range(p.mu.shape[1]):
+            if limits.aims[c] > 0.0:
+                put_lead(best, m, p.slack, b, a, c)
+                m += 1
+        if not inside[b] and mode == WHOLE:
+            for l in range(limits.metric.shape[0]):  # noqa: E741
+                if applies(limits, b, l):
+                    put_limit(best, m, limits, b, l, 1.0)
+                    m += 1
+    return project(p, best, m), m
+
+
+@part
+def room_for(p: Posterior, limits: LimitModel) -> int:
+    """How many constraints a piece can have."""
+    n, d = p.mu.shape
+    return limits.metric.shape[0] + max(n, d) + 1
+
+
+@bare
+def keeps(mu: Floats, limits: LimitModel, z: int) -> bool:
+    """Whether z keeps all limits at the means ``mu`` (n, d)."""
+    for l in range(limits.metric.shape[0]):  # noqa: E741
+        c = limits.metric[l]
+        value = mu[z, c] - limits.factor[l] * mu[limits.control, c]
+        if applies(limits, z, l) and limits.sign[l] * value < limits.bound[l]:
+            return False
+    return True
+
+
+@part
+def select(mu: Floats, limits: LimitModel, allowed: Mask, inside: Mask) -> None:
+    """Write who keeps the limits, and who of these is Pareto-optimal by the objectives."""
+    n, d = mu.shape
+    for z in range(n):
+        allowed[z] = keeps(mu, limits, z)
+    for z in range(n):
+        inside[z] = allowed[z]
+        for x in range(n):
+            if inside[z] and allowed[x] and x != z:
+                worse = better = False
+                for c in range(d):
+                    if limits.aims[c] > 0.0:
+                        worse = worse or mu[x, c] < mu[z, c]
+                        better = better or mu[x, c] > mu[z, c]
+                if better and not worse:
+                    inside[z] = False
+
+
+@part
+def list_pieces(
+    p: Posterior, limits: LimitModel, allowed: Mask, inside: Mask, mode: int
+) -> Ints:
+    """Return the pieces (P, 3) to look at: kind, and the two that it is about."""
+    n, L = p.mu.shape[0], limits.metric.shape[0]
+    found = ints2(n * (L + n + 1), 3)
+    P = 0
+    for i in range(n):
+        subject = allowed[i] if mode == ALLOWED else inside[i]
+        if subject and mode != FRONT:
+            for l in range(L):  # noqa: E741
+                if applies(limits, i, l):
+                    found[P, 0], found[P, 1], found[P, 2] = BROKEN, i, l
+                    P += 1
+        if inside[i] and mode != ALLOWED:
+            for j in range(n):
+                rival = inside[j] or (p.tolerant and (mode == WHOLE or allowed[j]))
+                if j != i and rival:
+                    found[P, 0], found[P, 1], found[P, 2] = BELOW, i, j
+                    P += 1
+        outside = not inside[i] and (mode == WHOLE or allowed[i])
+        if (not allowed[i] and mode == ALLOWED) or (outside and mode != ALLOWED):
+            found[P, 0], found[P, 1], found[P, 2] = ENTERS, i, -1
+            P += 1
+    return found[:P]
+
+
+@kernel
+def selected(mu: Floats, limits: LimitModel) -> tuple[Mask, Mask]:
+    """Who keeps the limits, and the set asked for, for callers in Python."""
+    n = mu.shape[0]
+    allowed, inside = flags(n), flags(n)
+    select(as_grid(mu), limits, allowed, inside)
+    return as_array(allowed), as_array(inside)
+
+
+@kernel
+def respond_limited(
+    p: Posterior, limits: LimitModel, allowed: Mask, inside: Mask
+) -> tuple[float, Ints, Floats]:
+    """Best response for callers in Python: squared distance, the piece, and gains by arm."""
+    keeping, members = as_grid(allowed), as_grid(inside)
+    room = room_for(p, limits)
+    work, best = empty_piece(room), empty_piece(room)
+    pieces = list_pieces(p, limits, keeping, members, WHOLE)
+    nearest, which = np.inf, -1
+    for k in range(pieces.shape[0]):
+        square, _ = nearest_of(
+            p, limits, members, pieces[k, 0], pieces[k, 1], pieces[k, 2], WHOLE, work, best
+        )
+        if square < nearest:
+            nearest, which = square, k
+    gains = floats(p.N.shape[0])
+    piece = ints(3)
+    if which >= 0:
+        for k in range(3):
+            piece[k] = pieces[which, k]
+        _, m = nearest_of(p, limits, members, piece[0], piece[1], piece[2], WHOLE, work, best)
+        gains_of(p, best, m, gains)
+    return nearest, as_array(piece), as_array(gains)

@@ -1,0 +1,201 @@
+"""What a tolerance allows, in words, and what one would save."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psips.errors import InputError
+from psips.kernels.model import Stream
+from psips.problem import Problem
+from psips.problem.instances import Results
+from psips.problem.tolerance import Tolerance
+from psips.rules import Rules
+from psips.session.engine import Engine
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SUGGESTED = (0.05, 0.1, 0.2)  # standard deviations of one result
+FEW = 0.01  # a probability below which a change is not worth a word
+MOST_REPLAYED = 20_000  # results; of more nobody waits for what might have been
+
+MEANING = (
+    "a set is right if nothing in it is beaten by more than the tolerance in every objective, "
+    "and everything left out is matched, up to the tolerance in every objective, by something "
+    "in it"
+)
+
+
+@dataclass(frozen=True)
+class Tolerated:
+    """What may be otherwise within the tolerance.
+
+    Parameters
+    ----------
+    given : str
+        The tolerance.
+    stand_ins : dict
+        Left out, though it may be optimal: by answer, which one stands for it.
+    maybe_beaten : tuple of str
+        In the set, though another may be better by less.
+    """
+
+    given: str
+    stand_ins: dict[str, str]
+    maybe_beaten: tuple[str, ...]
+
+    def __str__(self) -> str:
+        text = (
+            f"tolerance: {self.given}; an option no better than another by more may be left "
+            "out, one beaten by less may be in"
+        )
+        if self.stand_ins:
+            pairs = [f"{left} ({stands} stands for it)" for left, stands in self._pairs]
+            text += f"; left out, though possibly optimal: {', '.join(pairs)}"
+        if self.maybe_beaten:
+            text += f"; in, though possibly beaten by less: {', '.join(self.maybe_beaten)}"
+        return text
+
+    @property
+    def _pairs(self) -> list[tuple[str, str]]:
+        return list(self.stand_ins.items())
+
+
+def tolerated_of(problem: Problem, engine: Engine, answers: pd.DataFrame) -> Tolerated | None:
+    """Return what may be otherwise; None without a tolerance.
+
+    Parameters
+    ----------
+    problem : Problem
+    engine : Engine
+    answers : DataFrame
+        With ``candidate`` and ``probability``, see `psips.session.status.Status`.
+    """
+    if not problem.tolerance:
+        return None
+    inside = answers["candidate"].to_numpy()
+    optimal = answers["probability"].to_numpy()
+    stands = {}
+    if inside.any():
+        for z in np.flatnonzero(~inside & (optimal > FEW)):
+            stands[problem.answers[z]] = problem.answers[_stand_in(engine, problem, int(z))]
+    doubtful = np.flatnonzero(inside & (optimal < 1.0 - FEW))
+    return Tolerated(
+        str(problem.tolerance), stands, tuple(problem.answers[z] for z in doubtful)
+    )
+
+
+def _stand_in(engine: Engine, problem: Problem, z: int) -> int:
+    """Return the candidate that most surely matches z up to the tolerance."""
+    means = engine.belief.theta
+    if not problem.unstructured:
+        means = engine.model.Z @ means
+    control = None if problem.control is None else means[problem.answer_index(problem.control)]
+    epsilon = problem.tolerance.at(control)
+    variances = np.diagonal(engine.covariances(), axis1=1, axis2=2)
+    members, aims = engine.candidate, engine.model.limits.aims > 0
+    spare = (means[members] - means[z] + epsilon) / np.sqrt(variances[members] + variances[z])
+    return members[int(spare[:, aims].min(axis=1).argmax())]
+
+
+@dataclass(frozen=True)
+class Saving:
+    """When a run would have stopped with a tolerance, told the same results.
+
+    Parameters
+    ----------
+    tolerance : str
+    stopped : int or None
+        After how many results; None if it would not have stopped.
+    candidate_set : tuple of str
+        Then, or after all results.
+    results : int
+        Told in all.
+    """
+
+    tolerance: str
+    stopped: int | None
+    candidate_set: tuple[str, ...]
+    results: int
+
+    def __str__(self) -> str:
+        found = ", ".join(self.candidate_set)
+        if self.stopped is None:
+            return f"with {self.tolerance} this would not have stopped by now either"
+        return (
+            f"with {self.tolerance} this would have stopped at {self.stopped:,}, with {found}"
+        )
+
+
+def savings(
+    problem: Problem, rules: Rules, told: Results, key: Stream, epsilons: Sequence[object]
+) -> tuple[Saving, ...]:
+    """Judge results again, one after the other, as if there had been a tolerance.
+
+    Parameters
+    ----------
+    problem : Problem
+    rules : Rules
+    told : Results
+        In their order, as they were measured.
+    key : (2,) array of uint64
+        Of the run, for rules that draw.
+    epsilons : sequence
+        Tolerances as `Problem` takes them.
+
+    Returns
+    -------
+    tuple of Saving
+        Nothing for rules that a tolerance is not made for.
+    """
+    x = problem.inward(problem.compared(told.values))
+    found = []
+    for epsilon in epsilons:
+        tolerant = problem.with_epsilon(epsilon)
+        try:
+            program = rules.program(tolerant)
+        except InputError:  # a rule that has no use for one
+            return ()
+        engine = Engine(tolerant.model, program, key, tolerant.prior_arrays)
+        for arm, row in zip(told.arms.tolist(), x, strict=True):
+            engine.learn(arm, row)
+            engine.judge()
+            if engine.stopped:
+                break
+        names = tuple(problem.answers[a] for a in engine.candidate)
+        stopped = engine.results if engine.stopped else None
+        found.append(Saving(_of(tolerant.tolerance), stopped, names, len(told.arms)))
+    return tuple(found)
+
+
+def suggested(problem: Problem, engine: Engine) -> list[dict[str, float]]:
+    """Return tolerances that are worth a thought: parts of the noise's standard deviation.
+
+    Nothing where there is a tolerance already, or too many results to judge them again.
+    """
+    variances = np.diag(problem.usual_covariance)
+    if problem.covariance is None:
+        each = np.diagonal(engine.covariances(), axis1=1, axis2=2)
+        variances = (each * engine.belief.pulls[:, None]).mean(axis=0)
+    known = np.isfinite(variances).all() and (variances > 0).all() and engine.results > 0
+    if problem.tolerance or not known or engine.results > MOST_REPLAYED:
+        return []
+    aims = np.flatnonzero(problem.model.limits.aims)
+    return [
+        {problem.objectives[c]: _rounded(part * math.sqrt(variances[c])) for c in aims}
+        for part in SUGGESTED
+    ]
+
+
+def _of(tolerance: Tolerance) -> str:
+    return f"a tolerance of {' and '.join(str(tolerance).split(', '))}"
+
+
+def _rounded(value: float) -> float:
+    """Return a positive number with two digits."""
+    return round(value, 1 - math.floor(math.log10(value)))

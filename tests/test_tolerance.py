@@ -1,0 +1,444 @@
+"""Tolerance: the definition, sets and proofs against brute force, words, and bad inputs."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import naive
+import naive_certificates
+from kernels.entries import posterior_at
+from psips import Problem, Session
+from psips.cli import app
+from psips.errors import InputError
+from psips.kernels.accounts import predict
+from psips.kernels.claims import Claims, Pieces
+from psips.problem.instances import Instance, instance
+from psips.problem.problem_file import read_problem_file
+from psips.problem.tolerance import is_right, only_right
+from psips.report import report
+from psips.rules import Rules
+from psips.session.verdicts import verdicts_of
+from psips.simulation import simulate
+from psips.simulation.comparing import compare, read_designs
+from psips.simulation.environments import environment_of
+from psips.study import Study
+from psips.theory.geometry import complexity
+
+EPSILON = 0.3
+
+
+def problem(d: int = 2, K: int = 3, **choices: Any) -> Problem:
+    objectives = [f"m{c}" for c in range(d)]
+    return Problem(
+        objectives=objectives, **{"covariance": np.ones(d), "arms": K, "epsilon": 0.3} | choices
+    )
+
+
+def right_by_words(values: np.ndarray, inside: tuple[bool, ...], epsilon: np.ndarray) -> bool:
+    """The definition, one answer and one objective at a time."""
+    n, d = values.shape
+    for z in range(n):
+        others = [x for x in range(n) if x != z]
+        if inside[z]:
+            if any(
+                all(values[x, c] > values[z, c] + epsilon[c] for c in range(d)) for x in others
+            ):
+                return False
+        elif not any(
+            inside[x] and all(values[x, c] >= values[z, c] - epsilon[c] for c in range(d))
+            for x in others
+        ):
+            return False
+    return True
+
+
+def test_sets_that_are_right() -> None:
+    rng = np.random.default_rng(1)
+    counts = set()
+    for _ in range(60):
+        values, epsilon = rng.normal(size=(4, 2)), rng.choice([0.0, 0.3, 0.8], 2)
+        if not epsilon.any():
+            continue
+        sets = list(product([False, True], repeat=4))
+        right = [s for s in sets if right_by_words(values, s, epsilon)]
+        assert [s for s in sets if is_right(values, np.array(s), epsilon)] == right
+        best = tuple(naive.pareto_mask(values).tolist())
+        assert best in right
+        assert only_right(values, epsilon) == (right == [best])
+        counts.add(min(len(right), 3))
+    assert counts == {1, 2, 3}
+
+
+def test_an_instance_counts_by_the_definition() -> None:
+    made = Instance("", problem(), np.array([[0.0, 0.0], [-0.1, 0.2], [-1.0, -1.0]]))
+    assert made.is_right(["arm 1", "arm 2"])
+    assert made.is_right(["arm 1"])
+    assert made.is_right(["arm 2"])
+    assert not made.is_right(["arm 1", "arm 3"])
+    assert not made.is_right([])
+    exact = made.with_epsilon(None)
+    assert exact.is_right(["arm 1", "arm 2"])
+    assert not exact.is_right(["arm 1"])
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_pieces_cover_every_truth_at_which_the_set_is_wrong(d: int) -> None:
+    """And their claims are false there; with pairs of members alone some are not covered."""
+    rng = np.random.default_rng(d)
+    seen = missed = 0
+    for _ in range(30):
+        mu = rng.normal(size=(5, d))
+        p = posterior_at(np.eye(d), mu, rng.integers(1, 50, 5), slack=-EPSILON)
+        p.theta[:] = mu
+        inside = naive.pareto_mask(mu)
+        found = predict(p, inside, 3.0)
+        pieces, claims = Pieces(*found[0]), Claims(*found[1])
+        for _ in range(200):
+            theta = mu + rng.choice([0.3, 1.0]) * rng.normal(size=mu.shape)
+            if right_by_words(theta, tuple(inside.tolist()), np.full(d, EPSILON)):
+                continue
+            seen += 1
+            holding = [
+                k
+                for k in range(len(pieces.z))
+                if all(
+                    theta[pieces.z[k], c] >= theta[x, c] + EPSILON
+                    for x, c in zip(
+                        pieces.xs[k][: pieces.length[k]], pieces.cs[k], strict=False
+                    )
+                )
+            ]
+            assert holding
+            missed += all(
+                inside[pieces.xs[k, 0]] and not inside[pieces.z[k]] and k < size_of(inside, 5)
+                for k in holding
+            )
+            for k in holding[:3]:
+                for o in range(claims.first[k], claims.first[k + 1]):
+                    arms = claims.arms[o, : claims.involved[o]]
+                    lead = claims.offset[o] + sum(
+                        claims.G[o, a] @ theta[arm] for a, arm in enumerate(arms)
+                    )
+                    assert lead <= 1e-9
+    assert seen > 500
+    assert missed > 0 or d == 1  # members below an answer outside, which nothing else covers
+
+
+def size_of(inside: np.ndarray, n: int) -> int:
+    return int(inside.sum()) * (n - 1)
+
+
+def verdicts_by_hand(
+    one: Problem, mu: np.ndarray, N: np.ndarray, epsilon: float, delta: float
+) -> list[str]:
+    """Verdicts from every claim by itself, at the largest level of all sizes."""
+    n, d = mu.shape
+    Y = naive_certificates.directions(d, one.covariance)
+    levels = [
+        max(naive_certificates.level(one, kind, size, delta) for size in range(1, n + 1))
+        for kind in range(3)
+    ]
+    inside = naive.pareto_mask(mu)
+
+    def found_for(i: int, j: int, k: int) -> float:
+        lead = Y[k] @ (mu[i] - mu[j] + epsilon)
+        s = float(np.sqrt(Y[k] @ one.covariance @ Y[k]))
+        found = naive_certificates.evidence(N[i], N[j], s, lead)
+        return found - (0.0 if k < d else float(np.log(4)))
+
+    found = []
+    for z in range(n):
+        others = [x for x in range(n) if x != z]
+        if inside[z]:
+            proven = all(
+                max(found_for(z, x, k) for k in range(len(Y))) >= levels[2] + 2e-3
+                for x in others
+            )
+        else:
+            proven = any(
+                min(found_for(x, z, c) for c in range(d)) >= max(levels[:2]) + 2e-3
+                for x in others
+                if inside[x]
+            )
+        found.append(("in" if inside[z] else "out") if proven else "open")
+    return found
+
+
+def test_verdicts_against_every_claim_by_itself() -> None:
+    rng = np.random.default_rng(3)
+    one = problem(K=4)
+    seen: list[str] = []
+    differ = 0
+    for _ in range(8):
+        mu, N = rng.normal(size=(4, 2)), rng.integers(20, 300, 4).astype(float)
+        session = Session(one, delta=0.1, stopping="never", rng=1)
+        session.engine.know(N, N[:, None] * mu)
+        session.engine.judge()
+        found = [v.verdict for v in verdicts_of(one, session.engine)]
+        assert found == verdicts_by_hand(one, mu, N, EPSILON, 0.1)
+        differ += found != verdicts_by_hand(one, mu, N, 0.0, 0.1)
+        seen += found
+    assert differ > 2
+    assert set(seen) == {"in", "out", "open"}
+
+
+def test_t_star_of_two_arms() -> None:
+    for gap in (0.0, 0.2, 1.0):
+        found = complexity(problem(d=1, K=2), [[gap], [0.0]])
+        assert found.t_star == pytest.approx(8 / (gap + EPSILON) ** 2, rel=2e-3)
+        assert found.unique == (gap > EPSILON)
+        assert (found.lower_bound_kl(0.1) > 0) == found.unique
+    with pytest.raises(InputError, match="T\\* is infinite"):
+        complexity(problem(d=1, K=2, epsilon=None), [[0.0], [0.0]])
+
+
+def test_t_star_is_bounded_by_the_tolerance() -> None:
+    """Whatever the truth: each of n arms has a share, and every piece is epsilon away."""
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        theta = np.round(rng.normal(size=(4, 2)), 1)  # with ties
+        found = complexity(problem(K=4), theta, tolerance=0.05)
+        assert found.t_star <= 2 * 4 * 2 / EPSILON**2
+
+
+RULES: list[dict[str, Any]] = [
+    {},
+    {"stopping": "predicted"},
+    {"stopping": "certified"},
+    {"stopping": "bayes"},
+    {"calibration": "proven"},
+    {"stopping": "posterior", "calibration": "proven"},
+    {"sampling": "posterior"},
+    {"sampling": "track-and-stop"},
+]
+WITH_TIES = np.array([[0.0, 0.0], [0.0, 0.0], [-0.4, -0.4]])
+
+
+@pytest.mark.parametrize("choices", RULES, ids=str)
+def test_exact_ties_stop_with_a_set_that_is_right(choices: dict[str, Any]) -> None:
+    made = Instance("", problem(), WITH_TIES)
+    sets = set()
+    for seed in range(12):
+        run = simulate(
+            made.problem, environment_of(made), rng=seed, max_results=50_000, **choices
+        )
+        assert run.stopped
+        sets.add(run.candidate_set)
+        assert made.is_right(run.candidate_set) or choices.get("stopping") == "bayes"
+    assert len(sets) > 1 or "calibration" in choices  # these wait for the cheapest to prove
+
+
+@pytest.mark.parametrize("stopping", ["glr", "predicted", "certified"])
+def test_errors_by_the_definition(stopping: str) -> None:
+    """An option beaten by a little more than the tolerance, in 300 runs; a rule that takes
+    the tolerance for larger than it is errs more often than delta."""
+    means = np.array([[0.0], [-1.01 * EPSILON]])
+
+    def wrong(believed: float) -> int:
+        made = Instance("", problem(d=1, K=2, epsilon=believed), means)
+        truth = made.with_epsilon(EPSILON)
+        runs = [
+            simulate(made.problem, environment_of(made), rng=seed, stopping=stopping)
+            for seed in range(300)
+        ]
+        return sum(not truth.is_right(run.candidate_set) for run in runs)
+
+    assert wrong(EPSILON) <= 30
+    assert wrong(4 * EPSILON) > 30
+
+
+def test_a_tolerance_saves_and_costs_nothing_where_there_is_none() -> None:
+    made = instance("near-tie")
+    runs = {}
+    for epsilon in (None, 0, {}, 0.2):
+        one = made.with_epsilon(epsilon)
+        runs[str(epsilon)] = simulate(one.problem, environment_of(one), rng=5)
+        runs[str(epsilon)] = (runs[str(epsilon)].results, runs[str(epsilon)].pulls)
+    assert runs["None"] == runs["0"] == runs["{}"]
+    assert runs["0.2"][0] < 0.5 * runs["None"][0]
+
+
+def test_designs_without_a_tolerance_are_as_they_were() -> None:
+    one = problem(epsilon=None)
+    assert "epsilon" not in one.to_dict()
+    assert problem(epsilon={"m0": 0.0}) == one
+    kept = problem(epsilon={"m1": 0.5})
+    assert kept.to_dict()["epsilon"] == {"m1": 0.5}
+    assert Problem.from_dict(kept.to_dict()) == kept
+
+
+def test_a_percentage_follows_the_control() -> None:
+    one = problem(K=2, arms=["A", "B"], control="A", epsilon={"m0": "10%", "m1": 0.5})
+    assert Problem.from_dict(one.to_dict()) == one
+    sessions = [Session(one, rng=1) for _ in range(2)]
+    for value, session in zip((20.0, 40.0), sessions, strict=True):
+        session.tell("A", [value, 1.0])
+        session.tell("B", [value, 1.0])
+    slacks = [session.engine._scene.posterior.slack.tolist() for session in sessions]
+    assert slacks == [[-2.0, -0.5], [-4.0, -0.5]]
+    made = Instance("", one, np.array([[20.0, 0.0], [18.5, 0.0]]))
+    assert made.epsilon.tolist() == [2.0, 0.5]
+    assert made.is_right(["B"])
+    run = simulate(one, environment_of(made), rng=1)
+    assert run.stopped
+    assert run.results < 60
+
+
+def test_percentages_of_logarithms_need_no_control() -> None:
+    one = Problem(
+        objectives={"latency": {"direction": "min", "transform": "log"}},
+        covariance=[1],
+        arms=2,
+        epsilon="5%",
+    )
+    assert one.tolerance.amounts[0] == pytest.approx(np.log(1.05))
+    assert not one.tolerance.relative
+
+
+@pytest.mark.parametrize(
+    ("choices", "sentence"),
+    [
+        ({"epsilon": -0.1}, "the tolerance on 'm0' must be at least 0 and finite, got -0.1"),
+        ({"epsilon": float("inf")}, "must be at least 0 and finite"),
+        ({"epsilon": {"m7": 0.1}}, "unknown objective in epsilon 'm7'"),
+        ({"epsilon": "5%"}, "is a part of a control's value: name the control"),
+        ({"epsilon": "five"}, "must be a number, or a percentage such as '5%', got 'five'"),
+        ({"epsilon": {"m0": [1]}}, "must be a number, or a percentage"),
+        ({"epsilon": {"m0": "-5%"}, "control": "arm 1"}, "must be at least 0 and finite"),
+        (
+            {"epsilon": "5%", "control": "a", "features": [[1.0], [2.0]], "arms": ["a", "b"]},
+            "cannot be reckoned with for arms with features: give a number",
+        ),
+    ],
+)
+def test_bad_tolerances(choices: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence.replace("(", "\\(")) as error:
+        problem(K=2, **choices)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "choices", "sentence"),
+    [
+        (0.1, {"sampling": "ape"}, "'ape' has no use for a tolerance: choose stopping='glr'"),
+        (0.1, {"sampling": "elimination"}, "'elimination' has no use for a tolerance"),
+        (0.1, {"goal": "settle arm 1"}, "leave epsilon out, or the goal"),
+        ("5%", {"stopping": "certified"}, "give numbers, or choose stopping='glr'"),
+        ("5%", {"calibration": "proven"}, "give numbers, or choose stopping='glr'"),
+    ],
+)
+def test_rules_without_a_use_for_it(
+    epsilon: Any, choices: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(InputError, match=sentence):
+        Session(problem(epsilon=epsilon, control="arm 1"), rng=1, **choices)
+
+
+FILE = """
+name = "trial"
+arms = ["A", "B", "C"]
+epsilon = {efficacy = 0.3}
+[[objectives]]
+name = "efficacy"
+variance = 1.0
+[truth]
+A = [1.0]
+B = [0.9]
+C = [0.0]
+[guess]
+A = [1.0]
+B = [0.9]
+C = [0.0]
+"""
+
+
+def file(tmp_path: Path, text: str = FILE) -> Path:
+    path = tmp_path / "trial.toml"
+    path.write_text(text)
+    return path
+
+
+def test_in_files(tmp_path: Path) -> None:
+    found = read_problem_file(file(tmp_path))
+    assert str(found.problem.tolerance) == "0.3 on efficacy"
+    assert found.instance.is_right(["B"])
+    with pytest.raises(InputError, match="unknown objective in epsilon 'efficcy'"):
+        read_problem_file(file(tmp_path, FILE.replace("{efficacy =", "{efficcy =")))
+
+
+def told(name: Path, seed: int = 1) -> Study:
+    study = Study.create(name, "sqlite://", seed=seed)
+    lab = np.random.default_rng(seed)
+    truth = {"A": 1.0, "B": 0.9, "C": 0.0}
+    while not study.stopped:
+        for ticket in study.ask(4):
+            study.tell(ticket, lab.normal(truth[ticket.arm]))
+    return study
+
+
+def test_a_study_says_what_may_be_otherwise(tmp_path: Path) -> None:
+    study = told(file(tmp_path))
+    assert study.verify().problems == ()
+    text = " ".join(str(study.status()).split())
+    assert "tolerance: 0.3 on efficacy" in text
+    assert "may be left out" in text
+    left, stands = ("A", "B") if study.pareto_set == ("B",) else ("B", "A")
+    assert study.pareto_set == (stands,)
+    assert f"{left} ({stands} stands for it)" in text
+    words = report(study)
+    assert "Pareto-optimal within the tolerance" in words
+    assert "Several sets can be right" in words
+    assert "0.3 on efficacy" in words
+    assert study.savings() == ()
+
+
+def test_what_a_tolerance_would_have_saved(tmp_path: Path) -> None:
+    study = told(file(tmp_path, FILE.replace("epsilon = {efficacy = 0.3}", "")))
+    none, some = study.savings(0.0, {"efficacy": 0.3})
+    assert none.stopped is not None
+    assert study.results - 4 < none.stopped <= study.results  # they came in fours
+    assert some.stopped is not None
+    assert some.stopped < 0.7 * study.results
+    assert str(some).startswith(
+        "with a tolerance of 0.3 on efficacy this would have stopped at"
+    )
+    again = Session(study.problem.with_epsilon(0.3), rules=study.rules, rng=1)
+    for number, result in enumerate(study.told, start=1):
+        again.tell(result.arm, result.values)
+        if again.stopped:
+            assert some.stopped == number
+            break
+    assert again.candidate_set == some.candidate_set
+    assert [one.tolerance for one in study.savings()][1] == "a tolerance of 0.1 on efficacy"
+    assert "What a tolerance would have saved" in report(study)
+
+
+def test_designs_side_by_side(tmp_path: Path) -> None:
+    designs = read_designs([read_problem_file(file(tmp_path))], ["epsilon=0,0.3"])
+    assert [one.name for one in designs] == ["epsilon 0", "epsilon 0.3"]
+    exact, tolerant = compare(designs, runs=20, cap=20_000).designs
+    assert tolerant.samples < 0.5 * exact.samples
+
+
+def test_on_the_command_line() -> None:
+    run = CliRunner()
+    words = ["simulate", "near-tie", "--gap", "0.02", "--runs", "3", "--epsilon", "0.5"]
+    done = run.invoke(app, [*words, "--json"])
+    assert done.exit_code == 0, done.output
+    done = run.invoke(app, ["complexity", "near-tie", "--epsilon", "0.5"])
+    assert "other sets are right too" in done.output
+    done = run.invoke(app, ["complexity", "near-tie", "--epsilon", "much"])
+    assert isinstance(done.exception, InputError) or done.exit_code == 2
+
+
+def test_promises_say_what_is_wrong() -> None:
+    from psips.rules.promises import promise
+
+    assert "Several sets can be right." in promise(Rules(), problem())
+    assert "Several sets" not in promise(Rules(), problem(epsilon=None))
