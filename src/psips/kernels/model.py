@@ -71,3 +71,4 @@ class Model(Record):
     unit: Floats  # (d,) standard deviation of one measurement, to compare objectives in
     slack: Floats  # (d,) offset of every half-space, see `psips.kernels.halfspace`
     level: Floats  # (d,) zeros: no offset
+    joint: bool = False  # results share blocks, so that the arms' means are correlated

@@ -16,7 +16,7 @@ KEYS = (
 )
 LATER = (  # may be missing
     *("intercept", "prior", "costs", "control"),
-    *("noise_guess", "scales", "partial"),
+    *("noise_guess", "scales", "partial", "blocks"),
 )
 
 
@@ -47,4 +47,5 @@ def read_record(data: Mapping[str, Any]) -> dict[str, Any]:
         "control": data.get("control"),
         "noise_guess": NoiseGuess(**guess) if guess else None,
         "partial": data.get("partial", False),
+        "blocks": data.get("blocks", False),
     }

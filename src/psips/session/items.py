@@ -1,0 +1,131 @@
+"""Items that results share: which an arm meets next, and which were asked for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from psips.errors import InputError, quote, unknown
+from psips.input.checks import read_names
+
+
+class Items:
+    """The items of a session in their order, and what each arm has seen of them.
+
+    Parameters
+    ----------
+    arms : names
+    names : list of items
+        All there are; if it is empty, as many as are needed: numbers, and whatever is told.
+
+    Examples
+    --------
+    >>> items = Items(["A", "B"], ["q1", "q2"])
+    >>> items.next(0), items.take(0), items.next(0)
+    (0, 'q1', 1)
+    """
+
+    def __init__(self, arms: Sequence[str], names: Sequence[str] = ()) -> None:
+        self.finite = bool(names)
+        self.names = list(names)
+        self._arms = arms
+        self._places = {name: i for i, name in enumerate(self.names)}
+        self._seen: list[set[int]] = [set() for _ in arms]  # told, or asked for
+        self._from = [0] * len(arms)  # all before it were seen
+        self._open: Counter[tuple[int, int]] = Counter()  # asked for and not told
+
+    def next(self, arm: int) -> int | None:
+        """Place of the first item that an arm has not seen; None if it has seen all."""
+        seen, place = self._seen[arm], self._from[arm]
+        while place in seen:
+            place += 1
+        self._from[arm] = place
+        return None if self.finite and place == len(self.names) else place
+
+    def take(self, arm: int) -> str:
+        """Ask for the next item of an arm, which must have one."""
+        place = self.next(arm)
+        if place is None:
+            raise InputError(f"arm {quote(self._arms[arm])} has seen all items")
+        if place == len(self.names):
+            number = len(self.names) + 1
+            while str(number) in self._places:
+                number += 1
+            self._add(str(number))
+        self._seen[arm].add(place)
+        self._open[arm, place] += 1
+        return self.names[place]
+
+    def _add(self, name: str) -> int:
+        self._places[name] = len(self.names)
+        self.names.append(name)
+        return len(self.names) - 1
+
+    def read(self, name: object) -> str:
+        """Return the name of an item, checked; "" for None."""
+        if name is None:
+            return ""
+        found = read_names("item", [name])[0]
+        if self.finite and found not in self._places:
+            raise unknown("item", found, self.names)
+        return found
+
+    def tell(self, arm: int, name: str) -> tuple[int, bool]:
+        """Note a result of an arm: the place of its item, -1 for none; whether it was asked."""
+        if not name:
+            return -1, False
+        place = self._places.get(name)
+        place = self._add(name) if place is None else place
+        self._seen[arm].add(place)
+        asked = self._open[arm, place] > 0
+        if asked:
+            self._close(arm, place)
+        return place, asked
+
+    def _close(self, arm: int, place: int) -> None:
+        self._open[arm, place] -= 1
+        if not self._open[arm, place]:
+            del self._open[arm, place]
+
+    def cancel(self, arm: int, name: str, told: bool) -> None:
+        """Take back an ask; the arm meets the item again, unless it was ``told`` of it."""
+        place = self.place(name)
+        if not self._open[arm, place]:
+            del self._open[arm, place]
+            raise InputError(
+                f"arm {quote(self._arms[arm])} was not asked for item {quote(name)}, so that it "
+                f"cannot be taken back"
+            )
+        self._close(arm, place)
+        if not told and not self._open[arm, place]:
+            self._seen[arm].discard(place)
+            self._from[arm] = min(self._from[arm], place)
+
+    def asked(self, arm: int) -> list[str]:
+        """Items that an arm was asked for and not told of, the latest last."""
+        return [self.names[place] for a, place in self._open if a == arm]
+
+    def place(self, name: str) -> int:
+        """Place of an item, -1 if there is none of this name."""
+        return self._places.get(name, -1)
+
+    def has_more(self, arm: int) -> bool:
+        """Whether there is an item that the arm has not seen."""
+        return self.next(arm) is not None
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the state as plain data."""
+        return {
+            "names": self.names,
+            "seen": [sorted(seen) for seen in self._seen],
+            "open": [[arm, place, n] for (arm, place), n in self._open.items()],
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over the state of ``snapshot``."""
+        self.names = list(state["names"])
+        self._places = {name: i for i, name in enumerate(self.names)}
+        self._seen = [set(seen) for seen in state["seen"]]
+        self._from = [0] * len(self._arms)
+        self._open = Counter({(arm, place): n for arm, place, n in state["open"]})
