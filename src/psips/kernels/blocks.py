@@ -1,8 +1,9 @@
 """Results that share blocks: the posterior of a mixed model, and its two kinds of variance.
 
 A result of arm a in block b is mu_a + u_b + e, with u_b ~ N(0, U) common to the block and
-e ~ N(0, Sigma_a). With P_a = Sigma_a^-1, n_ab results of a in b and M_b = U^-1 + sum_a n_ab P_a,
-the block effects integrated out, block b adds to the precision V (K d, K d)
+e ~ N(0, Sigma_a). With P_a = Sigma_a^-1, n_ab results of a in b and
+M_b = U^-1 + sum_a n_ab P_a, the block effects integrated out, block b adds to the precision
+V (K d, K d)
 
     diag_a(n_ab P_a) - (n_ab P_a M_b^-1 n_cb P_c)_ac
 
@@ -119,6 +120,68 @@ def add_blocks(
                                 out[a * d + i, c * d + j] -= n[b, c] * less
 
 
+@part
+def forecast(
+    arm: int,
+    n: Floats,
+    P: Floats,
+    Sigma: Floats,
+    root: Floats,
+    spread: Floats,
+    L: Floats,
+    H: Floats,
+) -> None:
+    """Write M^-1 of a block, the factor L of Q, and L^-1 H (d, K d), of a result of ``arm``."""
+    d, wide = H.shape
+    S = floats2(d, d)
+    precision_in_block(n, P, S)
+    spread_of_block(root, S, spread)
+    for i in range(d):
+        for j in range(wide):
+            H[i, j] = 0.0
+        H[i, arm * d + i] = 1.0
+        for a in range(n.shape[0]):
+            if n[a] > 0.0:
+                for j in range(d):
+                    for k in range(d):
+                        H[i, a * d + j] -= n[a] * spread[i, k] * P[a, k, j]
+    for i in range(d):
+        for j in range(i + 1):
+            total = Sigma[i, j] + spread[i, j]
+            for k in range(j):
+                total -= L[i, k] * L[j, k]
+            L[i, j] = math.sqrt(total) if i == j else total / L[j, j]
+    for i in range(d):
+        for j in range(wide):
+            for k in range(i):
+                H[i, j] -= L[i, k] * H[k, j]
+            H[i, j] /= L[i, i]
+
+
+@kernel
+def look_ahead(
+    counts: Floats, places: Ints, precision: Floats, within: Floats, between: Floats, H: Floats
+) -> None:
+    """Write L^-1 H (K, d, K d) for the next result of each arm, in the block ``places`` (K,).
+
+    A place beyond the blocks there are is one without results. A result adds ||L^-1 H x||^2 to
+    the squared length of a change x (K d,) of the means.
+    """
+    n, where, P, Sigma, root, out = (
+        as_grid(counts),
+        as_grid(places),
+        as_grid(precision),
+        as_grid(within),
+        as_grid(between),
+        as_grid(H),
+    )
+    K, d = out.shape[0], out.shape[1]
+    nothing, spread, L = floats(K), floats2(d, d), floats2(d, d)
+    for a in range(K):
+        here = n[where[a]] if where[a] < n.shape[0] else nothing
+        forecast(a, here, P, Sigma[a], root, spread, L, out[a])
+
+
 @kernel
 def add_result(
     arm: int,
@@ -138,48 +201,23 @@ def add_result(
     ``count`` (K,) and ``sum_`` (K, d) are those of its block, not yet with this result;
     ``within`` (d, d) is Sigma_a of its arm.
     """
-    x, n, s, P, Sigma, root = (
-        as_grid(result),
-        as_grid(count),
-        as_grid(sum_),
-        as_grid(precision),
-        as_grid(within),
-        as_grid(between),
-    )
+    x, n, s, P = as_grid(result), as_grid(count), as_grid(sum_), as_grid(precision)
     V_, F_, G_, B_ = as_grid(V), as_grid(F), as_grid(G), as_grid(B)
     K, d = s.shape
     wide = K * d
-    S, spread, H = floats2(d, d), floats2(d, d), floats2(d, wide)
-    precision_in_block(n, P, S)
-    spread_of_block(root, S, spread)
-    expected = floats(d)
-    for i in range(d):
-        H[i, arm * d + i] = 1.0
-        for a in range(K):
-            if n[a] > 0.0:
-                for j in range(d):
-                    along = 0.0
-                    for k in range(d):
-                        along += spread[i, k] * P[a, k, j]
-                    H[i, a * d + j] -= n[a] * along
-                    expected[i] += along * s[a, j]
-    L = floats2(d, d)  # of Q
-    for i in range(d):
-        for j in range(i + 1):
-            total = Sigma[i, j] + spread[i, j]
-            for k in range(j):
-                total -= L[i, k] * L[j, k]
-            L[i, j] = math.sqrt(total) if i == j else total / L[j, j]
+    spread, L, H = floats2(d, d), floats2(d, d), floats2(d, wide)
+    forecast(arm, n, P, as_grid(within), as_grid(between), spread, L, H)
     surprise, u, w = floats(d), floats(wide), floats(wide)
     for i in range(d):
-        surprise[i] = x[i] - expected[i]
+        surprise[i] = x[i]
+        for a in range(K):
+            for j in range(d):
+                for k in range(d):
+                    surprise[i] -= spread[i, k] * P[a, k, j] * s[a, j]
+    for i in range(d):
         for k in range(i):
             surprise[i] -= L[i, k] * surprise[k]
-            for j in range(wide):
-                H[i, j] -= L[i, k] * H[k, j]
         surprise[i] /= L[i, i]
-        for j in range(wide):
-            H[i, j] /= L[i, i]
     for i in range(d):
         v = H[i]
         q = 0.0

@@ -54,6 +54,7 @@ class Posterior(Record):
     pooled: bool  # a result of one arm changes that of all
     room: Floats  # (2, d, d) if the covariance can grow, (0, 0, 0) otherwise
     G: Floats  # (K d, K d) covariance of all means with blocks, (0, 0) otherwise
+    H: Floats  # (K, d, K d) what the next result of each arm tells, likewise
 
 
 OWN = ("mu", "C", "R", "known", "W")  # fields that are refreshed; the others are shared
@@ -95,6 +96,7 @@ def posterior_of(
         model.noise.mode == POOLED,
         np.zeros((2, d, d) if estimated and separate else (0, 0, 0)),
         np.zeros((0, 0)) if G is None else G,
+        np.zeros((n, d, n * d) if model.joint else (0, 0, 0)),
     )
 
 
@@ -493,17 +495,24 @@ def gains_of_move(
     """Write the same for theta_hat moved by ``shift``, made of these z, xs, cs and y.
 
     Arm a moves by s = C[a] v, v its multipliers, and its share is s'C[a]^-1 s = v.s. With
-    blocks s = (G v)[a], and the shares v.s add up to the whole as well; one may be negative.
+    blocks a pull adds what its next result tells of the move, see `psips.kernels.blocks`.
     """
-    if p.separate or p.G.shape[0] > 0:
+    if p.separate:
         for a in range(gains.shape[0]):
             gains[a] = 0.0
         for k in range(m):
             gains[z] += y[k] * shift[z, cs[k]] / p.N[z]
             gains[xs[k]] -= y[k] * shift[xs[k], cs[k]] / p.N[xs[k]]
-        if not p.separate:
-            for a in range(gains.shape[0]):
-                gains[a] = max(gains[a], 0.0)
+        return
+    if p.G.shape[0] > 0:
+        for a in range(gains.shape[0]):
+            gains[a] = 0.0
+            for i in range(p.H.shape[1]):
+                along = 0.0
+                for b in range(shift.shape[0]):
+                    for c in range(shift.shape[1]):
+                        along += p.H[a, i, b * shift.shape[1] + c] * shift[b, c]
+                gains[a] += along * along
         return
     h, d = shift.shape
     change = floats2(h, d)

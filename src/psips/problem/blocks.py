@@ -28,6 +28,6 @@ def check_size_of_blocks(K: int, d: int) -> None:
     """Refuse more arms than their whole covariance has room for."""
     if K * d > WIDEST:
         raise InputError(
-            f"items may be shared by {WIDEST // d:,} arms in {d} objectives at most, got {K:,}: "
-            f"leave out arms that are plainly worse"
+            f"items may be shared by {WIDEST // d:,} arms in {d} objectives at most, got "
+            f"{K:,}: leave out arms that are plainly worse"
         )

@@ -10,12 +10,13 @@ so is that between blocks, which is on the safe side: see `psips.kernels.blocks`
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from psips.kernels.belief import RESULTS
-from psips.kernels.blocks import add_blocks, add_result, expect, factor
+from psips.kernels.blocks import add_blocks, add_result, expect, factor, look_ahead
 from psips.kernels.cover import AGE
 from psips.kernels.model import POOLED, Floats, Ints
 from psips.kernels.scatter import students_share
@@ -23,7 +24,6 @@ from psips.kernels.scene import Scene
 from psips.session.engine import Engine
 
 EVERY = 0.02  # growth of the results after which the variances are estimated anew
-OFTEN = 10  # results of each arm, up to which they are after every result
 FIRST, NEXT = 30, 4  # steps of EM: at first, and where the last estimates are the start
 LEAST = 0.05  # variance between blocks over that within, for what blocks weigh in the former
 LARGEST = 100.0  # factor on the variance between blocks for its being estimated
@@ -96,6 +96,7 @@ class MixedEngine(Engine):
         self.origin: Floats = np.zeros(d)  # the first result: what numbers are kept from
         self.within: Floats = np.zeros((K, d, d))  # of one result, as estimated
         self.between: Floats = np.zeros((d, d))
+        self.block_of: dict[int, int] = {}  # from items to blocks
         self.fitted = 0  # results when they were estimated
         self._inflated: Floats = np.zeros((K, d, d))
         self._precision: Floats = np.zeros((K, d, d))
@@ -103,15 +104,32 @@ class MixedEngine(Engine):
         self._B: Floats = np.zeros(K * d)
         super().__init__(*given)
 
-    def learn(self, arm: int, x: Floats, block: int = -1, asked: bool = True) -> None:
-        """Take in one result, without judging yet; ``block`` -1 is one of its own.
+    def look_ahead(self, items: Sequence[int | None]) -> None:
+        """Note of which item each arm (K,) would have its next result; None if of none."""
+        if self.ready:
+            new = self.data.blocks
+            places = [new if item is None else self.block_of.get(item, new) for item in items]
+            look_ahead(
+                self.data.counts,
+                np.array(places),
+                self._precision,
+                self._inflated,
+                self._root,
+                self._scene.posterior.H,
+            )
+
+    def learn(self, arm: int, x: Floats, item: int = -1, asked: bool = True) -> None:
+        """Take in one result, without judging yet; of item -1 it has a block of its own.
 
         ``asked`` says whether it answers an ask.
         """
         if not self.data.size:
             self.origin[:] = x
-        self._take(arm, x - self.origin, self.data.blocks if block < 0 else block)
-        if self.results >= self._next_fit():
+        block = self.data.blocks
+        if item >= 0:
+            block = self.block_of.setdefault(item, block)
+        self._take(arm, x - self.origin, block)
+        if self.results > self.fitted * (1.0 + EVERY):
             self.fit()
         if asked:
             self.learner.pending[arm] = max(0.0, self.learner.pending[arm] - 1.0)
@@ -150,16 +168,14 @@ class MixedEngine(Engine):
             totals = data.sums.sum(axis=0) / np.maximum(belief.pulls, 1.0)[:, None]
             belief.theta[:] = totals + self.origin
 
-    def _next_fit(self) -> int:
-        often = self.fitted < OFTEN * self.model.K
-        return self.fitted + 1 if often else int(self.fitted * (1.0 + EVERY)) + 1
-
     def fit(self) -> None:
         """Estimate the variances anew, and with them everything else."""
         known = self.ready
+        if self.belief.pulls.min() < self.model.noise.least:
+            return
+        self.fitted = self.results
         if not known:
             self.within[:] = 0.5 * self._spread()
-        self.fitted = self.results
         if not (np.diagonal(self.within, axis1=1, axis2=2) > 0.0).all():
             return
         self.between[:] = self._estimate_between()
@@ -216,7 +232,7 @@ class MixedEngine(Engine):
             data.where,
             data.values,
             data.counts,
-            np.linalg.inv(self.within),
+            inverse_of(self.within),
             root_of(self.between),
             self.belief.theta - self.origin,
             inside,
@@ -248,8 +264,9 @@ class MixedEngine(Engine):
         binary = np.flatnonzero(self.model.noise.binary)
         for c in binary:
             share = whole[c] / max(whole[c] + self.between[c, c], 1e-300) or 1.0
-            ones = np.abs(self.data.sums[:, :, c].sum(axis=0) + self.belief.pulls * self.origin[c])
-            p = (ones + 1.0) / (self.belief.pulls + 2.0)
+            n = self.belief.pulls
+            ones = np.abs(self.data.sums[:, :, c].sum(axis=0) + n * self.origin[c])
+            p = (ones + 1.0) / (n + 2.0)
             variances[:, c] = np.maximum(variances[:, c], share * p * (1.0 - p))
         return variances
 
@@ -261,7 +278,7 @@ class MixedEngine(Engine):
             return
         shares = np.array([students_share(f, level) for f in belief.scatter.freedom])
         self._inflated[:] = self.within * shares[:, None, None]
-        self._precision[:] = np.linalg.inv(self._inflated)
+        self._precision[:] = inverse_of(self._inflated)
         more = min(students_share(max(data.blocks - 1.0, 1.0), level), LARGEST)
         self._root[:] = root_of(self.between * more)
         add_blocks(data.counts, data.sums, self._precision, self._root, belief.V, self._B)
@@ -288,7 +305,7 @@ class MixedEngine(Engine):
         if not self.ready:
             return np.full((K, d, d), np.nan)
         V, B = np.zeros((K * d, K * d)), np.zeros(K * d)
-        inverse = np.linalg.inv(self.within)
+        inverse = inverse_of(self.within)
         data = self.data
         add_blocks(data.counts, data.sums, inverse, root_of(self.between), V, B)
         whole = np.linalg.inv(V).reshape(K, d, K, d)
@@ -309,6 +326,7 @@ class MixedEngine(Engine):
             "between": self.between.tolist(),
             "freedom": self.belief.scatter.freedom.tolist(),
             "fitted": self.fitted,
+            "block_of": list(self.block_of.items()),
         }
         return plain
 
@@ -326,6 +344,7 @@ class MixedEngine(Engine):
         rows = list(zip(kept["arms"], kept["where"], values, strict=True))
         self.origin[:] = kept["origin"]
         self.fitted = int(kept["fitted"])
+        self.block_of = {int(item): int(block) for item, block in kept["block_of"]}
         for arm, block, y in rows[: self.fitted]:
             self.data.add(arm, block, y)
             self.belief.pulls[arm] += 1.0
@@ -335,6 +354,11 @@ class MixedEngine(Engine):
         self.rebuild()
         for arm, block, y in rows[self.fitted :]:
             self._take(arm, y, block)
+
+
+def inverse_of(S: Floats) -> Floats:
+    """Return the inverses of covariances (K, d, d)."""
+    return np.asarray(np.linalg.inv(S), np.float64)
 
 
 def root_of(U: Floats) -> Floats:

@@ -122,13 +122,13 @@ class Session:
         )
         self._told: list[tuple[int, Floats]] = []  # as they were measured
         self._blocks: list[str] = []  # items of these results, with blocks
-        self._block_of: dict[int, int] = {}  # from the place of an item to its block
 
     def ask(self, n: int | None = None) -> Any:
         """Return the arm to measure next, or the next ``n``; with blocks (arm, item) for each.
 
-        With blocks the item is the next that the arm has not seen. Arms that were asked for and not yet told count as pulled in the choice of the next.
-        Asking is allowed after the stop, but not beyond the budget.
+        With blocks the item is the next that the arm has not seen. Arms that were asked for
+        and not yet told count as pulled in the choice of the next. Asking is allowed after
+        the stop, but not beyond the budget.
 
         Parameters
         ----------
@@ -160,6 +160,8 @@ class Session:
                 f"every arm was asked for every item, {len(items.names):,} in all: what is "
                 f"known of them is known; add items, or end the session"
             )
+        if isinstance(engine, MixedEngine):
+            engine.look_ahead([items.next(a) for a in range(self.problem.K)])
         arm = self.problem.arm_index(self.choose(others))
         if not more[arm]:
             learner = engine.learner
@@ -233,16 +235,7 @@ class Session:
             self.engine.learn(arm, x)
         elif isinstance(self.engine, MixedEngine):
             place, asked = self.items.tell(arm, item)
-            self.engine.learn(arm, x, self._place(place), asked)
-
-    def _place(self, place: int) -> int:
-        """Block of the kernels for an item; results without one have blocks between them."""
-        if place < 0:
-            return -1
-        known = self._block_of
-        if place not in known and isinstance(self.engine, MixedEngine):
-            known[place] = self.engine.data.blocks
-        return known[place]
+            self.engine.learn(arm, x, place, asked)
 
     def _items_of(self, table: Any) -> list[str]:
         """Items of the rows of a table of results; empty without blocks."""
@@ -283,18 +276,11 @@ class Session:
                 f"arm {quote(str(arm))} has {open_asks} asks without a result, so {n} cannot "
                 "be taken back"
             )
-        self.engine.learner.pending[index] -= n
         if self.items is not None:
             for _ in range(n):
                 name = self.items.asked(index)[-1] if block is None else str(block)
-                self.items.cancel(index, name, self._was_told(index, name))
-
-    def _was_told(self, arm: int, item: str) -> bool:
-        """Whether an arm has a result of an item."""
-        if self.items is None or not isinstance(self.engine, MixedEngine):
-            return False
-        block = self._block_of.get(self.items.place(item), -1)
-        return block >= 0 and self.engine.data.counts[block, arm] > 0
+                self.items.cancel(index, name)
+        self.engine.learner.pending[index] -= n
 
     @property
     def pending(self) -> dict[str, int]:
@@ -405,6 +391,14 @@ class Session:
         known = replace(known, spent=self.spent, budget=self.budget)
         if self.goal is not None:
             known = replace(known, goal=self.goal.text, claim=self.claim)
+        if self.items is not None and self.items.all_told:
+            chance = 1.0 - known.probability_of_change
+            text = (
+                f"all {len(self.items.names):,} items were measured with every arm: of these "
+                f"items the set is known; of those that they stand for, it is this with "
+                f"probability {chance:.3g}"
+            )
+            known = replace(known, items=text)
         if self.budget is None or self.stopped or not self.exhausted:
             return known
         probability = 1.0 - known.probability_of_change
@@ -469,13 +463,9 @@ class Session:
             "target": target or None,
             **({} if self.budget is None else {"budget": self.budget}),
             **({} if self.goal is None else {"goal": self.goal.text}),
-            **({} if self.items is None else {"items": self._kept_items()}),
+            **({} if self.items is None else {"items": self.items.snapshot()}),
             "engine": self.engine.snapshot(),
         }
-
-    def _kept_items(self) -> dict[str, Any]:
-        known = [] if self.items is None else self.items.snapshot()
-        return {"items": known, "blocks": list(self._block_of.items())}
 
     @classmethod
     def restore(cls, data: Mapping[str, Any]) -> Session:
@@ -501,8 +491,7 @@ class Session:
         try:
             session.engine.restore(data["engine"])
             if session.items is not None:
-                session.items.restore(data["items"]["items"])
-                session._block_of = dict(data["items"]["blocks"])
+                session.items.restore(data["items"])
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"the snapshot is damaged: {error!r}") from None
         return session

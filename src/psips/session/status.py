@@ -83,6 +83,9 @@ class Status:
         Of which arms the noise is not known well enough to judge; empty if of none.
     covariances : (n, d, d) array
         Of the means of the answers.
+    items : str
+        With blocks, once every arm was measured on every item: what is known of them, and of
+        what they stand for.
     """
 
     results: int
@@ -103,6 +106,7 @@ class Status:
     noise: pd.DataFrame | None = None
     not_known: str = ""
     covariances: Floats | None = None
+    items: str = ""
 
     @property
     def cost_known(self) -> bool:
@@ -128,6 +132,7 @@ class Status:
             goal=self.goal,
             claim=self.claim,
             not_known=self.not_known,
+            items=self.items,
         )
 
     @property

@@ -32,6 +32,7 @@ def in_words(
     goal: str = "",
     claim: str = "",
     not_known: str = "",
+    items: str = "",
 ) -> str:
     """Return what is known as lines of at most 80 characters; see `Status`."""
     count = f"{results:,} result{'' if results == 1 else 's'}"
@@ -50,6 +51,8 @@ def in_words(
     found = wrap(f"{title}: {names}", WIDTH, subsequent_indent="  ")
     if not_known:
         found += wrap(not_known, WIDTH, subsequent_indent="  ")
+    if items:
+        found += wrap(items, WIDTH, subsequent_indent="  ")
     if fit:
         found += wrap(fit, WIDTH, subsequent_indent="  ")
     if goal:
