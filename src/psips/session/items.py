@@ -103,6 +103,13 @@ class Items:
         self._close(arm, place)
         self._from[arm] = min(self._from[arm], place)
 
+    def leave_out(self, arm: int, name: str) -> None:
+        """Never ask an arm for an item (again): there will be no result of it."""
+        place = self.place(name)
+        if (arm, place) in self._open:
+            self._close(arm, place)
+        self._told[arm].add(place)
+
     def exchange(self, ask: tuple[int, str], other: tuple[int, str]) -> None:
         """Let an arm and its item have been asked for in the place of another ask."""
         self.cancel(*ask)

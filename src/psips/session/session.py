@@ -247,7 +247,9 @@ class Session:
             self.items.read(None if is_missing(cell) else cell) for cell in table[ITEM].tolist()
         ]
 
-    def cancel(self, arm: object, n: int = 1, *, block: object = None) -> None:
+    def cancel(
+        self, arm: object, n: int = 1, *, block: object = None, again: bool = True
+    ) -> None:
         """Take back asks that will have no result: they no longer count as pending.
 
         Parameters
@@ -257,8 +259,9 @@ class Session:
         n : int
             How many times.
         block : name, optional
-            With blocks, the item that was asked for with the arm, which it then meets again;
-            the latest if it is left out.
+            With blocks, the item that was asked for with the arm; the latest if left out.
+        again : bool
+            With blocks, whether the arm is to meet the item again.
 
         Examples
         --------
@@ -280,6 +283,8 @@ class Session:
             for _ in range(n):
                 name = self.items.asked(index)[-1] if block is None else str(block)
                 self.items.cancel(index, name)
+                if not again:
+                    self.items.leave_out(index, name)
         self.engine.learner.pending[index] -= n
 
     @property
