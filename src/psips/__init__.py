@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from psips.errors import InputError, NoProofError
+    from psips.evaluation.evaluating import evaluate
     from psips.problem import Problem, instances
     from psips.problem.instances import Instance, instance
     from psips.problem.loading import load
@@ -43,6 +44,7 @@ __all__ = [
     "check_results",
     "complexity",
     "environments",
+    "evaluate",
     "instance",
     "instances",
     "load",
@@ -69,6 +71,7 @@ _HOMES = {
     "Summary": "psips.simulation",
     "check_results": "psips.study.checking",
     "complexity": "psips.theory.geometry",
+    "evaluate": "psips.evaluation.evaluating",
     "instance": "psips.problem.instances",
     "load": "psips.problem.loading",
     "simulate": "psips.simulation",

@@ -22,6 +22,7 @@ from psips.cli.demo import demo
 from psips.cli.init import init
 from psips.cli.instance_options import CONTEXT
 from psips.cli.instances import instances
+from psips.cli.matrix import matrix
 from psips.cli.plan import plan
 from psips.cli.report import report
 from psips.cli.reproduce import reproduce, results
@@ -85,6 +86,12 @@ app.command(
         "psips plan a.toml b.toml --vary delta=0.05,0.1",
     )
 )(plan)
+app.command(
+    epilog=examples(
+        "psips matrix scores.csv --objective accuracy --objective seconds=min",
+        "psips matrix accuracy=accuracy.csv seconds=seconds.csv --objective seconds=min",
+    )
+)(matrix)
 app.command(
     epilog=examples(
         "psips report trial --out report.html",

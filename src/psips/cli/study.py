@@ -130,12 +130,20 @@ def ask(
         stopped = opened.stopped
         plain = {
             "tickets": [
-                {"ticket": ticket.id, "arm": ticket.arm, "expires": ticket.expires}
+                {
+                    "ticket": ticket.id,
+                    "arm": ticket.arm,
+                    **({} if ticket.item is None else {"item": ticket.item}),
+                    "expires": ticket.expires,
+                }
                 for ticket in tickets
             ],
             "stopped": stopped,
         }
-        lines = [f"{one_line(ticket.id)}\t{one_line(ticket.arm)}" for ticket in tickets]
+        lines = [
+            "\t".join(one_line(cell) for cell in (t.id, t.arm, t.item) if cell is not None)
+            for t in tickets
+        ]
         show(plain, "\n".join(lines) if tickets else verdict_of(opened), as_json)
         _end(stopped)
 

@@ -77,6 +77,8 @@ class Cover(Record):
 def empty_cover(model: Model, capacity: int) -> Cover:
     """Return room for ``capacity`` records."""
     arms, width = (model.n, 0) if model.unstructured else (0, model.h)
+    if model.joint:
+        arms, width = 0, model.n * model.d
     depth = DEPTH if capacity > 0 else 0
     return Cover(
         shape=np.zeros((capacity, 4), np.int64),

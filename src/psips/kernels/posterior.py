@@ -4,6 +4,10 @@ Separate arms (unstructured problems): the arms' means are independent, and arm 
 covariance ``C[a]`` (d, d) with the lower Cholesky factor ``R[a]``. How it came about is known
 to `fill` alone: another model of the noise is another way to write C[a] and R[a].
 Linear problems: Sigma (x) V^-1, through the rows W = Z F with F F^T = V^-1.
+Arms that share blocks: one covariance ``G`` of all arms in all objectives, entry a d + c being
+objective c of arm a, with the factor F F^T = G; how it came about is known to
+`psips.kernels.blocks` alone. It is what a linear problem is where nothing else is said: points
+are drawn whole.
 """
 
 from __future__ import annotations
@@ -37,7 +41,7 @@ class Posterior(Record):
     W: Floats  # (n, h) whitened answers; (0, 0) if separate
     N: Floats  # (K,) pulls of each arm, or weights
     theta: Floats  # (h, d) mean of the parameter
-    F: Floats  # (h, h) factor of V^-1; (0, 0) if separate
+    F: Floats  # (h, h) factor of V^-1; (0, 0) if separate; (K d, K d) with blocks
     A: Floats  # (K, h) features of the arms; (0, 0) if separate
     Z: Floats  # (n, h) features of the answers; (0, 0) if separate
     Sigma: Floats  # (d, d) covariance of one measurement
@@ -51,31 +55,39 @@ class Posterior(Record):
     own: Floats  # (K, d, d) covariance of each arm's mean, if it is not Sigma / N_a
     pooled: bool  # a result of one arm changes that of all
     room: Floats  # (2, d, d) if the covariance can grow, (0, 0, 0) otherwise
+    G: Floats  # (K d, K d) covariance of all means with blocks, (0, 0) otherwise
+    H: Floats  # (K, d, K d) what the next result of each arm tells, likewise
 
 
 OWN = ("mu", "C", "R", "known", "W")  # fields that are refreshed; the others are shared
 
 
 def posterior_of(
-    model: Model, N: Floats, theta: Floats, F: Floats, own: Floats | None = None
+    model: Model,
+    N: Floats,
+    theta: Floats,
+    F: Floats,
+    own: Floats | None = None,
+    G: Floats | None = None,
 ) -> Posterior:
     """Return a posterior that reads pulls, mean and factor from here; not refreshed."""
     n, d = model.n, model.d
     estimated = model.noise.mode in (POOLED, OWN_NOISE)
-    arms = n if model.unstructured else 0
+    separate = model.unstructured and not model.joint
+    arms = n if separate else 0
     return Posterior(
-        model.unstructured,
+        separate,
         model.diagonal,
         np.zeros((n, d)),
         np.zeros((arms, d, d)),
         np.zeros((arms, d, d)),
         np.zeros(arms),
-        np.zeros((model.Z.shape[0], model.Z.shape[1])),
+        np.zeros((n, n) if model.joint else model.Z.shape),
         N,
         theta,
         F,
         model.A,
-        model.Z,
+        np.eye(n) if model.joint else model.Z,
         model.Sigma,
         model.L,
         model.P,
@@ -86,13 +98,15 @@ def posterior_of(
         model.control,
         np.zeros((0, 0, 0)) if own is None else own,
         model.noise.mode == POOLED,
-        np.zeros((2, d, d) if estimated else (0, 0, 0)),
+        np.zeros((2, d, d) if estimated and separate else (0, 0, 0)),
+        np.zeros((0, 0)) if G is None else G,
+        np.zeros((n, d, n * d) if model.joint else (0, 0, 0)),
     )
 
 
 def empty_posterior(model: Model, belief: Belief) -> Posterior:
     """Return the posterior that a belief gives, not refreshed."""
-    return posterior_of(model, belief.N, belief.theta, belief.F, belief.scatter.C)
+    return posterior_of(model, belief.N, belief.theta, belief.F, belief.scatter.C, belief.G)
 
 
 # ------------------------------------------------------------------ keeping it up to date
@@ -175,14 +189,15 @@ def refresh_listed(p: Posterior, which: Ints) -> None:
     if not p.separate:
         for a in which:
             image(p.Z, p.theta, a, p.mu)
-            image(p.Z, p.F, a, p.W)
+            if p.G.shape[0] == 0:
+                image(p.Z, p.F, a, p.W)
 
 
 @bare
 def refresh_all(p: Posterior) -> None:
     """Bring means and covariances of all answers up to date."""
     refresh_means(p)
-    if not p.separate:
+    if not p.separate and p.G.shape[0] == 0:
         for a in range(p.mu.shape[0]):
             image(p.Z, p.F, a, p.W)
 
@@ -198,6 +213,11 @@ def cov(p: Posterior, z: int, x: int, c: int, v: int, e: int) -> float:
         if x == v:
             total += p.C[x, c, e]
         return total
+    if p.G.shape[0] > 0:
+        d = p.mu.shape[1]
+        above, below, other = z * d + c, x * d + c, v * d + e
+        total = p.G[above, z * d + e] - p.G[above, other]
+        return total - p.G[below, z * d + e] + p.G[below, other]
     total = 0.0
     for i in range(p.W.shape[1]):
         total += (p.W[z, i] - p.W[x, i]) * (p.W[z, i] - p.W[v, i])
@@ -207,7 +227,7 @@ def cov(p: Posterior, z: int, x: int, c: int, v: int, e: int) -> float:
 @bare
 def apart(p: Posterior, z: int, x: int) -> float:
     """Return what `variance` needs of z and x whatever the objective; 0 if they are equal."""
-    if p.separate:
+    if p.separate or p.G.shape[0] > 0:
         return 1.0
     total = 0.0
     for i in range(p.W.shape[1]):
@@ -220,6 +240,8 @@ def variance(p: Posterior, z: int, x: int, c: int, distance: float) -> float:
     """Variance of the lead (z - x)(c); ``distance`` is how far they are `apart`."""
     if p.separate:
         return p.C[z, c, c] + p.C[x, c, c]
+    if p.G.shape[0] > 0:
+        return cov(p, z, x, c, x, c)
     return distance * p.Sigma[c, c]
 
 
@@ -241,11 +263,21 @@ def draw_answer(p: Posterior, stream: Stream, scale: float, a: int, values: Floa
 
 @bare
 def draw_theta(p: Posterior, stream: Stream, scale: float, row: Floats, theta: Floats) -> None:
-    """Draw ``theta`` (h, d), linear: mean + scale F G L^T, G standard normal."""
+    """Draw ``theta`` (h, d), linear: mean + scale F G L^T, G standard normal.
+
+    With blocks, mean + scale F g.
+    """
     h, d = theta.shape
     for i in range(h):
         for c in range(d):
             theta[i, c] = p.theta[i, c]
+    if p.G.shape[0] > 0:
+        for j in range(h * d):
+            g = scale * normal(stream)
+            for i in range(h):
+                for c in range(d):
+                    theta[i, c] += p.F[i * d + c, j] * g
+        return
     for j in range(h):
         for c in range(d):
             row[c] = normal(stream)
@@ -267,6 +299,7 @@ def move(p: Posterior, z: int, m: int, xs: Ints, cs: Ints, y: Floats, shift: Flo
     """Write the shift along sum_k y_k (z - x_k)(c_k): the covariance with it.
 
     Separate: ``shift`` (n, d) holds the arms' moves; only rows z and xs are written.
+    With blocks it holds those of all arms.
     Linear: ``shift`` (h, d); answer ``a`` moves by its row of W times it.
     """
     d = shift.shape[1]
@@ -287,6 +320,12 @@ def move(p: Posterior, z: int, m: int, xs: Ints, cs: Ints, y: Floats, shift: Flo
     for k in range(m):
         if y[k] != 0.0:
             x, c = xs[k], cs[k]
+            if p.G.shape[0] > 0:
+                for i in range(shift.shape[0]):
+                    for e in range(d):
+                        i_e = i * d + e
+                        shift[i, e] += y[k] * (p.G[i_e, z * d + c] - p.G[i_e, x * d + c])
+                continue
             for i in range(shift.shape[0]):
                 along = y[k] * (p.W[z, i] - p.W[x, i])
                 for e in range(d):
@@ -304,6 +343,8 @@ def moved(p: Posterior, a: int, shift: Floats, touched: bool, out: Floats) -> No
         if p.separate:
             if touched:
                 total += shift[a, c]
+        elif p.G.shape[0] > 0:
+            total += shift[a, c]
         else:
             for i in range(shift.shape[0]):
                 total += p.W[a, i] * shift[i, c]
@@ -326,8 +367,11 @@ def move_point(
     for i in range(theta.shape[0]):
         for c in range(d):
             total = theta[i, c]
-            for j in range(theta.shape[0]):
-                total += p.F[i, j] * shift[j, c]
+            if p.G.shape[0] > 0:
+                total += shift[i, c]
+            else:
+                for j in range(theta.shape[0]):
+                    total += p.F[i, j] * shift[j, c]
             theta[i, c] = total
 
 
@@ -362,6 +406,15 @@ def displacement(p: Posterior, then: Floats, R: Floats, V: Floats, row: Floats) 
                     square += precision_form(R, a, p.theta, then, row)
                     break
         return math.sqrt(square)
+    if p.G.shape[0] > 0:
+        for i in range(h):
+            for c in range(d):
+                along = 0.0
+                for j in range(h):
+                    for e in range(d):
+                        along += V[i * d + c, j * d + e] * (p.theta[j, e] - then[j, e])
+                square += along * (p.theta[i, c] - then[i, c])
+        return math.sqrt(max(square, 0.0))
     for i in range(h):
         for j in range(h):
             for c in range(d):
@@ -456,7 +509,8 @@ def gains_of_move(
 ) -> None:
     """Write the same for theta_hat moved by ``shift``, made of these z, xs, cs and y.
 
-    Arm a moves by s = C[a] v, v its multipliers, and its share is s'C[a]^-1 s = v.s.
+    Arm a moves by s = C[a] v, v its multipliers, and its share is s'C[a]^-1 s = v.s. With
+    blocks a pull adds what its next result tells of the move, see `psips.kernels.blocks`.
     """
     if p.separate:
         for a in range(gains.shape[0]):
@@ -464,6 +518,16 @@ def gains_of_move(
         for k in range(m):
             gains[z] += y[k] * shift[z, cs[k]] / p.N[z]
             gains[xs[k]] -= y[k] * shift[xs[k], cs[k]] / p.N[xs[k]]
+        return
+    if p.G.shape[0] > 0:
+        for a in range(gains.shape[0]):
+            gains[a] = 0.0
+            for i in range(p.H.shape[1]):
+                along = 0.0
+                for b in range(shift.shape[0]):
+                    for c in range(shift.shape[1]):
+                        along += p.H[a, i, b * shift.shape[1] + c] * shift[b, c]
+                gains[a] += along * along
         return
     h, d = shift.shape
     change = floats2(h, d)

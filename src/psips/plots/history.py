@@ -19,6 +19,7 @@ from psips.rules import STOPPING, Rules
 from psips.rules.evidence import Curve
 from psips.session import Session
 from psips.session.engine import Engine
+from psips.session.mixed import MixedEngine
 from psips.session.status import settled
 from psips.study import Study
 
@@ -34,6 +35,7 @@ class History(NamedTuple):
     key: Key
     arms: Ints  # (N,) positions in ``problem.arms``
     values: Floats  # (N, d) in the user's orientation
+    blocks: Ints | None = None  # (N,) which of them share an item
 
     def looks(self, first: int, most: int = LOOKS) -> Ints:
         """Return at most ``most`` numbers of results, evenly from ``first`` to the last."""
@@ -98,7 +100,9 @@ def history_of(source: Session | Study) -> History:
             )
     else:
         raise InputError(f"expected a Session or a Study, got {quote(source)}")
-    return History(problem, session.rules, session.engine.key, arms, values)
+    engine = session.engine
+    blocks = engine.data.where if isinstance(engine, MixedEngine) else None
+    return History(problem, session.rules, engine.key, arms, values, blocks)
 
 
 def pulls_over_time(history: History, most: int = LOOKS) -> tuple[Ints, Ints]:
@@ -143,7 +147,8 @@ def _replay(history: History, looks: Ints) -> Iterator[Engine]:
     x = problem.inward(problem.compared(history.values))
     by_one = len(empty_scatter(model).C) > 0  # the noise is worked out from single results
     if STOPPING[known.stopping].curve.retold or by_one:  # or: what came after the prediction
-        yield from _retold(Engine(model, program, history.key), history.arms, x, looks)
+        kind = Engine if history.blocks is None else MixedEngine
+        yield from _retold(kind(model, program, history.key), history, x, looks)
         return
     N, sums = np.zeros(model.K), np.zeros((model.K, model.d))
     done = 0
@@ -158,11 +163,14 @@ def _replay(history: History, looks: Ints) -> Iterator[Engine]:
         yield engine
 
 
-def _retold(engine: Engine, arms: Ints, x: Floats, looks: Ints) -> Iterator[Engine]:
+def _retold(engine: Engine, history: History, x: Floats, looks: Ints) -> Iterator[Engine]:
     """Yield a run after each number of results, judged after every one."""
     wanted = set(looks.tolist())
-    for told in range(1, len(arms) + 1):
-        engine.learn(int(arms[told - 1]), x[told - 1])
+    for told, arm in enumerate(history.arms.tolist(), start=1):
+        if isinstance(engine, MixedEngine) and history.blocks is not None:
+            engine.learn(arm, x[told - 1], int(history.blocks[told - 1]))
+        else:
+            engine.learn(arm, x[told - 1])
         engine.judge()
         if told in wanted:
             yield engine

@@ -243,9 +243,9 @@ def linear_slope(
 
 def dose_finding(K: int = 4, limit: float = 0.3, clear: float = 0.06, seed: int = 0) -> Truth:
     """K doses of two schedules: efficacy levels off, toxicity rises beyond a limit."""
-    _check_count("K", K, 2)
-    _check_positive("limit", limit)
-    _check_positive("clear", clear)
+    check_count("K", K, 2)
+    check_positive("limit", limit)
+    check_positive("clear", clear)
     rng = _rng(seed)
     dose = np.linspace(0.2, 1.0, K)
     for _ in range(TRIES):

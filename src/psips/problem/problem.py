@@ -23,6 +23,7 @@ from psips.input.checks import (
 from psips.input.names import as_recorded
 from psips.kernels.model import BALL, BOX, Floats, Model
 from psips.notebook import card, names
+from psips.problem.blocks import check_blocks, check_size_of_blocks
 from psips.problem.coordinates import (
     Coordinates,
     orthonormal,
@@ -92,6 +93,13 @@ class Problem:
         What one pull costs, in any unit; 1 where nothing is said. The sampling rule
         ``directed``, the default, then spends where it tells most per cost; the others do not
         look at costs. What is claimed at the stop does not depend on them.
+    blocks : bool or list of names
+        Whether results of different arms share items: the same question put to several
+        models, common random numbers, plots of one field. Results are then compared within
+        items, and `Session.ask` gives an item with the arm. A list: the items there are, in the
+        order in which every arm goes through them (a random one, if they stand for others);
+        True: as many as are needed. The covariance must be left to be estimated, of items and
+        of results within them.
     control : str, optional
         The answer that others are compared with: a placebo, what is in use today. For the
         goal ``"beat control"`` of a session, and for tolerances in percent.
@@ -152,6 +160,8 @@ class Problem:
     control: str | None
     tolerance: Tolerance
     limits: tuple[Limit, ...]
+    blocks: bool
+    items: tuple[str, ...]  # in their order; empty if there are as many as are needed
 
     def __init__(
         self,
@@ -171,6 +181,7 @@ class Problem:
         control: object = None,
         epsilon: object = None,
         limits: object = None,
+        blocks: bool | Iterable[object] = False,
         name: str = "",
     ) -> None:
         put = self.__dict__.__setitem__  # a frozen dataclass is filled here and only here
@@ -218,6 +229,8 @@ class Problem:
         if not isinstance(partial, bool):
             raise InputError(f"partial must be True or False, got {quote(partial)}")
         put("partial", partial)
+        put("items", () if isinstance(blocks, bool) else read_names("item", blocks))
+        put("blocks", bool(blocks))
         self._check_noise()
         kind, few = ("answer", self.n) if self.transductive else ("arm", self.K)
         if few < 2:
@@ -256,6 +269,9 @@ class Problem:
                 f"{what} cannot be reckoned with for arms with features: give one covariance "
                 f"for all arms and complete results, or leave the features out"
             )
+        if self.blocks:
+            check_blocks(self.unstructured, self.noise, self.noise_guess, self.partial)
+            check_size_of_blocks(self.K, self.d)
         if self.partial and self.d > MOST_WITH_HOLES:
             raise InputError(
                 f"results may have holes in at most {MOST_WITH_HOLES} objectives, got {self.d}"
@@ -426,6 +442,7 @@ class Problem:
                 self.signs,
                 0 if self.control is None else self.answer_index(self.control),
             ),
+            joint=self.blocks,
         )
 
     @cached_property
@@ -506,6 +523,7 @@ class Problem:
             **({} if guess is None else {"noise_guess": asdict(guess)}),
             **({"scales": scales} if any(scales) else {}),
             **({"partial": True} if self.partial else {}),
+            **({"blocks": list(self.items) or True} if self.blocks else {}),
         }
 
     @classmethod

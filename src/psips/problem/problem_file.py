@@ -29,7 +29,7 @@ KEYS = (
     *("name", "objectives", "covariance", "arms", "answers", "parameter_set"),
     *("prior", "regularization", "intercept", "noise", "truth", "theta", "results", "guess"),
     *("costs", "control", "epsilon", "limits", "budget", "goal"),
-    *("noise_guess", "partial", "delta", "seed", "rules", "study"),
+    *("noise_guess", "partial", "blocks", "delta", "seed", "rules", "study"),
 )
 OBJECTIVE_KEYS = ("name", *SCALE_KEYS, "variance")
 SET_KEYS = ("ball", "low", "high")
@@ -169,6 +169,7 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
         limits=data.get("limits"),
         noise_guess=_noise_guess(data),
         partial=data.get("partial", False),
+        blocks=_blocks(path, data),
     )
     results = _results(path, data, problem)
     theta = _theta(path, data, problem)
@@ -315,6 +316,18 @@ def _noise_guess(data: Mapping[str, Any]) -> NoiseGuess | None:
         return None
     _exactly("key of [noise_guess]", table, NOISE_GUESS_KEYS)
     return NoiseGuess(table["covariance"], table["results"])
+
+
+def _blocks(path: Path, data: Mapping[str, Any]) -> Any:
+    """Read whether arms share items: true, a list of them, or a CSV file."""
+    given = data.get("blocks", False)
+    if isinstance(given, str):
+        return read_csv(path.parent / given).names
+    if not isinstance(given, bool | list):
+        raise InputError(
+            f"'blocks' must be true, a list of items or a CSV file, got {quote(given)}"
+        )
+    return given
 
 
 def _theta(path: Path, data: Mapping[str, Any], problem: Problem) -> Floats | None:

@@ -16,7 +16,7 @@ KEYS = (
 )
 LATER = (  # may be missing
     *("intercept", "prior", "costs", "control", "epsilon", "limits"),
-    *("noise_guess", "scales", "partial"),
+    *("noise_guess", "scales", "partial", "blocks"),
 )
 
 
@@ -49,4 +49,5 @@ def read_record(data: Mapping[str, Any]) -> dict[str, Any]:
         "limits": data.get("limits"),
         "noise_guess": NoiseGuess(**guess) if guess else None,
         "partial": data.get("partial", False),
+        "blocks": data.get("blocks", False),
     }

@@ -482,6 +482,8 @@ def _fill(part: Record, plain: dict[str, Any]) -> None:
 
 def _fill_arrays(arrays: dict[str, Any], plain: dict[str, Any]) -> None:
     for name, array in arrays.items():
+        if not array.size:
+            continue
         values = np.asarray(plain[name], array.dtype)
         if values.size:
             array[: len(values)] = values

@@ -11,11 +11,13 @@ from psips.kernels.scatter import ENOUGH
 from psips.problem import Problem
 from psips.problem.noise import ESTIMATE, KNOWN
 from psips.session.engine import Engine
+from psips.session.mixed import MixedEngine
 
 if TYPE_CHECKING:
     import pandas as pd
 
 NAMED = 3  # arms that are named in a sentence
+BETWEEN = "between items"  # the row of what arms share
 
 
 def estimated_noise(problem: Problem, engine: Engine) -> pd.DataFrame | None:
@@ -27,6 +29,8 @@ def estimated_noise(problem: Problem, engine: Engine) -> pd.DataFrame | None:
     """
     if problem.noise == KNOWN:
         return None
+    if isinstance(engine, MixedEngine):
+        return _within_and_between(problem, engine)
     import pandas as pd
     from scipy.special import chdtri
 
@@ -57,6 +61,35 @@ def estimated_noise(problem: Problem, engine: Engine) -> pd.DataFrame | None:
                 row[f"correlation of {problem.objectives[e]} and {first}"] = value
         rows[name] = row
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("arm")
+
+
+def _within_and_between(problem: Problem, engine: MixedEngine) -> pd.DataFrame:
+    """Return the standard deviations within items, by arm, and that between items."""
+    import pandas as pd
+    from scipy.special import chdtri
+
+    turn = np.outer(problem.signs, problem.signs)
+    matrices = [*engine.within, engine.between]
+    items = max(engine.data.blocks - 1.0, 0.0)
+    freedom = [*(engine.belief.scatter.freedom + problem.d - 1.0), items]
+    rows = []
+    for S, f in zip(matrices, freedom, strict=True):
+        sd = np.sqrt(np.diag(S)) if engine.ready else np.full(problem.d, np.nan)
+        known = bool(engine.ready and f >= 1.0)
+        ends = np.sqrt(f / chdtri(f, np.array([0.025, 0.975]))) if known else [np.nan] * 2
+        row: dict[str, float] = {}
+        for c, objective in enumerate(problem.objectives):
+            row[f"{objective} sd"] = float(sd[c])
+            row[f"{objective} sd low"] = float(sd[c] * ends[0])
+            row[f"{objective} sd high"] = float(sd[c] * ends[1])
+        for c, first in enumerate(problem.objectives):
+            for e in range(c):
+                size = float(sd[c] * sd[e])
+                value = float((S * turn)[c, e]) / size if size > 0 else np.nan
+                row[f"correlation of {problem.objectives[e]} and {first}"] = value
+        rows.append(row)
+    index = pd.Index([*problem.arms, BETWEEN], name="arm")
+    return pd.DataFrame(rows, index=index)
 
 
 def not_known(problem: Problem, engine: Engine) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from psips.kernels.model import Floats
 from psips.notebook import card, names, table
 from psips.problem import Problem
 from psips.problem.instances import Results
-from psips.problem.measurements import is_frame, read_results, read_values
+from psips.problem.measurements import ITEM, is_frame, is_missing, read_results, read_values
 from psips.problem.question import (
     check_room,
     goal_reached,
@@ -34,6 +34,8 @@ from psips.session.choices import (
     with_goal,
 )
 from psips.session.engine import FORMAT, NOTHING, Engine
+from psips.session.items import Items
+from psips.session.mixed import MixedEngine
 from psips.session.outlook import outlook_of
 from psips.session.status import Status, status_of
 from psips.session.tolerated import Saving, savings, suggested
@@ -111,7 +113,8 @@ class Session:
         self.budget = read_budget(problem, budget)
         self.lost = 0.0  # cost of results that do not count; set by studies
         check_budgeted(self.rules, self.budget)
-        self.engine = Engine(
+        self.items = Items(problem.arms, problem.items) if problem.blocks else None
+        self.engine = (MixedEngine if problem.blocks else Engine)(
             problem.model,
             program,
             draw_key(rng),
@@ -119,18 +122,14 @@ class Session:
             math.inf if self.budget is None else self.budget,
         )
         self._told: list[tuple[int, Floats]] = []  # as they were measured
+        self._blocks: list[str] = []  # items of these results, with blocks
 
-    @overload
-    def ask(self) -> str: ...
+    def ask(self, n: int | None = None) -> Any:
+        """Return the arm to measure next, or the next ``n``; with blocks (arm, item) for each.
 
-    @overload
-    def ask(self, n: int) -> list[str]: ...
-
-    def ask(self, n: int | None = None) -> str | list[str]:
-        """Return the arm to measure next, or the next ``n``.
-
-        Arms that were asked for and not yet told count as pulled in the choice of the next.
-        Asking is allowed after the stop, but not beyond the budget.
+        With blocks the item is the next that the arm has not seen. Arms that were asked for
+        and not yet told count as pulled in the choice of the next. Asking is allowed after
+        the stop, but not beyond the budget.
 
         Parameters
         ----------
@@ -140,8 +139,38 @@ class Session:
         if n is not None:
             check_count("the number of arms to ask for", n)
         check_room(self.problem, self.budget, self.spent, self.left, n or 1)
-        arms = [self.choose(others) for others in range((n or 1) - 1, -1, -1)]
-        return arms[0] if n is None else arms
+        rest = range((n or 1) - 1, -1, -1)
+        if self.items is None:
+            found: list[Any] = [self.choose(others) for others in rest]
+        else:
+            found = [self.choose_item(others) for others in rest]
+        return found[0] if n is None else found
+
+    def choose_item(self, others: int = 0) -> tuple[str, str]:
+        """Return the arm to measure next and its item, see `choose`.
+
+        Once an arm has seen all items of a list, the arm that is furthest behind among the
+        others takes its turn.
+        """
+        if self.items is None:
+            raise InputError("the problem has no items: register it with blocks=True")
+        engine, items = self.engine, self.items
+        more = np.array([items.has_more(a) for a in range(self.problem.K)])
+        if not more.any():
+            raise InputError(
+                f"every arm was asked for every item, {len(items.names):,} in all: what is "
+                f"known of them is known; add items, or end the session"
+            )
+        if isinstance(engine, MixedEngine):
+            engine.look_ahead([items.next(a) for a in range(self.problem.K)])
+        arm = self.problem.arm_index(self.choose(others))
+        if not more[arm]:
+            learner = engine.learner
+            learner.pending[arm] -= 1.0
+            behind = learner.played - engine.belief.N - learner.pending
+            arm = int(np.where(more, behind, -np.inf).argmax())
+            learner.pending[arm] += 1.0
+        return self.problem.arms[arm], items.take(arm)
 
     def choose(self, others: int = 0) -> str:
         """Return the arm to measure next, leaving room in the budget for ``others`` after it.
@@ -157,7 +186,7 @@ class Session:
             engine.learner.pending[arm] += 1.0
         return self.problem.arms[arm]
 
-    def tell(self, arm: Any, values: Any = _ABSENT) -> None:
+    def tell(self, arm: Any, values: Any = _ABSENT, *, block: object = None) -> None:
         """Take in one result, or a table of many, and judge the evidence anew.
 
         Results need not have been asked for. They are checked before anything changes: a
@@ -167,14 +196,23 @@ class Session:
         ----------
         arm : str or DataFrame
             A DataFrame has a column ``arm`` (or the arms' names as index) and a column per
-            objective; its other columns are left alone.
+            objective, with blocks a column ``item``; its other columns are left alone.
         values : mapping by objective, sequence in their order, or number if there is one
             Left out with a DataFrame.
+        block : name, optional
+            With blocks, the item that was measured; without one the result shares nothing.
         """
+        if block is not None and self.items is None:
+            raise InputError(
+                f"the problem has no items, got {quote(block)}: register it with blocks=True, "
+                f"or leave the block out"
+            )
+        blocks: list[str] = []
         if is_frame(arm):
-            if values is not _ABSENT:
+            if values is not _ABSENT or block is not None:
                 raise InputError("a table of results has its values in it: give nothing else")
             arms, rows = read_results(self.problem, arm)
+            blocks = self._items_of(arm)
         elif values is _ABSENT:
             raise InputError(
                 f"tell needs an arm and its values, or a DataFrame; got {quote(arm)}"
@@ -182,15 +220,37 @@ class Session:
         else:
             index = self.problem.arm_index(arm)
             arms, rows = np.array([index]), read_values(self.problem, values)[None, :]
+            blocks = [] if self.items is None else [self.items.read(block)]
         if len(arms) == 0:
             return
         inward = self.problem.inward(self.problem.compared(rows))
-        for index, row, x in zip(arms.tolist(), rows, inward, strict=True):
-            self.engine.learn(index, x)
+        for k, (index, row, x) in enumerate(zip(arms.tolist(), rows, inward, strict=True)):
+            self.learn(index, x, blocks[k] if blocks else "")
             self._told.append((index, row))
+        self._blocks += blocks
         self.engine.judge()
 
-    def cancel(self, arm: object, n: int = 1) -> None:
+    def learn(self, arm: int, x: Floats, item: str = "") -> None:
+        """Take in one result as the kernels see it, without judging yet."""
+        if self.items is None:
+            self.engine.learn(arm, x)
+        elif isinstance(self.engine, MixedEngine):
+            place, asked = self.items.tell(arm, item)
+            self.engine.learn(arm, x, place, asked)
+
+    def _items_of(self, table: Any) -> list[str]:
+        """Items of the rows of a table of results; empty without blocks."""
+        if self.items is None:
+            return []
+        if ITEM not in [str(column) for column in table.columns]:
+            return [""] * len(table)
+        return [
+            self.items.read(None if is_missing(cell) else cell) for cell in table[ITEM].tolist()
+        ]
+
+    def cancel(
+        self, arm: object, n: int = 1, *, block: object = None, again: bool = True
+    ) -> None:
         """Take back asks that will have no result: they no longer count as pending.
 
         Parameters
@@ -199,6 +259,10 @@ class Session:
             What was asked for and will not be told.
         n : int
             How many times.
+        block : name, optional
+            With blocks, the item that was asked for with the arm; the latest if left out.
+        again : bool
+            With blocks, whether the arm is to meet the item again.
 
         Examples
         --------
@@ -216,6 +280,12 @@ class Session:
                 f"arm {quote(str(arm))} has {open_asks} asks without a result, so {n} cannot "
                 "be taken back"
             )
+        if self.items is not None:
+            for _ in range(n):
+                name = self.items.asked(index)[-1] if block is None else str(block)
+                self.items.cancel(index, name)
+                if not again:
+                    self.items.leave_out(index, name)
         self.engine.learner.pending[index] -= n
 
     @property
@@ -317,6 +387,8 @@ class Session:
         numbers = pd.RangeIndex(1, len(arms) + 1, name="result")
         frame = pd.DataFrame(values, columns=list(self.problem.objectives), index=numbers)
         frame.insert(0, "arm", [self.problem.arms[arm] for arm in arms])
+        if self.items is not None:
+            frame.insert(1, ITEM, self._blocks)
         return frame
 
     def status(self) -> Status:
@@ -327,6 +399,14 @@ class Session:
         known = replace(known, spent=self.spent, budget=self.budget)
         if self.goal is not None:
             known = replace(known, goal=self.goal.text, claim=self.claim)
+        if self.items is not None and self.items.all_told:
+            chance = 1.0 - known.probability_of_change
+            text = (
+                f"all {len(self.items.names):,} items were measured with every arm: of these "
+                f"items the set is known; of those that they stand for, it is this with "
+                f"probability {chance:.3g}"
+            )
+            known = replace(known, items=text)
         if self.budget is None or self.stopped or not self.exhausted:
             return known
         probability = 1.0 - known.probability_of_change
@@ -414,6 +494,7 @@ class Session:
             "target": target or None,
             **({} if self.budget is None else {"budget": self.budget}),
             **({} if self.goal is None else {"goal": self.goal.text}),
+            **({} if self.items is None else {"items": self.items.snapshot()}),
             "engine": self.engine.snapshot(),
         }
 
@@ -440,6 +521,8 @@ class Session:
         )
         try:
             session.engine.restore(data["engine"])
+            if session.items is not None:
+                session.items.restore(data["items"])
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"the snapshot is damaged: {error!r}") from None
         return session

@@ -89,6 +89,9 @@ class Status:
         Of which arms the noise is not known well enough to judge; empty if of none.
     covariances : (n, d, d) array
         Of the means of the answers.
+    items : str
+        With blocks, once every arm was measured on every item: what is known of them, and of
+        what they stand for.
     """
 
     results: int
@@ -111,6 +114,7 @@ class Status:
     nothing: str = ""
     not_known: str = ""
     covariances: Floats | None = None
+    items: str = ""
 
     @property
     def cost_known(self) -> bool:
@@ -138,6 +142,7 @@ class Status:
             claim=self.claim,
             tolerated="" if self.tolerated is None else str(self.tolerated),
             not_known=self.not_known,
+            items=self.items,
         )
 
     @property

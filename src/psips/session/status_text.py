@@ -34,6 +34,7 @@ def in_words(
     claim: str = "",
     tolerated: str = "",
     not_known: str = "",
+    items: str = "",
 ) -> str:
     """Return what is known as lines of at most 80 characters; see `Status`."""
     count = f"{results:,} result{'' if results == 1 else 's'}"
@@ -54,6 +55,8 @@ def in_words(
         found += wrap(not_known, WIDTH, subsequent_indent="  ")
     if tolerated:
         found += wrap(tolerated, WIDTH, subsequent_indent="  ")
+    if items:
+        found += wrap(items, WIDTH, subsequent_indent="  ")
     if fit:
         found += wrap(fit, WIDTH, subsequent_indent="  ")
     if goal:

@@ -162,6 +162,11 @@ def play(
     if max_results < 1:
         raise InputError(f"max_results must be at least 1, got {max_results}")
     _check_fit(session.problem, environment.problem)
+    if session.problem.blocks:
+        raise InputError(
+            "results that share items cannot be simulated or planned: leave 'blocks' out here, "
+            "which takes more results, not fewer; `psips matrix` replays a table of items"
+        )
     engine, source = session.engine, environment.source
     seconds, size = 0.0, FIRST_SLICE
     room = True

@@ -7,6 +7,7 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from psips.input.escaping import as_cell
+from psips.problem.measurements import ITEM
 
 if TYPE_CHECKING:
     from psips.store import Event
@@ -25,10 +26,11 @@ def as_csv(study: Study) -> str:
     kept = list(dict.fromkeys(name for result in results for name in result.kept or ()))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    header = [*COLUMNS, *map(as_cell, state.problem.objectives)]
+    item = [ITEM] if state.problem.blocks else []
+    header = [*COLUMNS, *item, *map(as_cell, state.problem.objectives)]
     writer.writerow([*header, "corrected", "withdrawn", "held", *map(as_cell, kept)])
     for result in results:
-        words = (result.told, result.ticket or "", result.arm)
+        words = (result.told, result.ticket or "", result.arm, *[result.item or ""] * len(item))
         plain = [result.number, *map(as_cell, words)]
         flags = [result.corrected, *("yes" * flag for flag in (result.withdrawn, result.held))]
         others = [as_cell((result.kept or {}).get(name, "")) for name in kept]

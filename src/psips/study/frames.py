@@ -16,10 +16,22 @@ def results_frame(objectives: Sequence[str], results: Sequence[Result]) -> pd.Da
     Columns of files that were kept come last; they are empty for results without them.
     """
     kept = list(dict.fromkeys(name for result in results for name in result.kept or ()))
-    columns = ["arm", *objectives, "ticket", "told", "corrected", "withdrawn", "held", *kept]
+    items = any(result.item is not None for result in results)
+    item = ["item"] if items else []
+    columns = [
+        "arm",
+        *item,
+        *objectives,
+        "ticket",
+        "told",
+        "corrected",
+        "withdrawn",
+        "held",
+        *kept,
+    ]
     rows = [
         [
-            *(result.arm, *result.values, result.ticket),
+            *(result.arm, *([result.item] if items else []), *result.values, result.ticket),
             *(pd.Timestamp(result.told), result.corrected, result.withdrawn, result.held),
             *((result.kept or {}).get(name) for name in kept),
         ]

@@ -37,6 +37,8 @@ class Ticket:
     result : int or None
         Number of its result, once told.
     cancelled : bool
+    item : str or None
+        With blocks, what to measure the arm on.
     """
 
     id: str
@@ -45,6 +47,7 @@ class Ticket:
     expires: str | None = None
     result: int | None = None
     cancelled: bool = False
+    item: str | None = None
 
     def state(self, at: str) -> str:
         """Return ``"told"``, ``"cancelled"``, ``"expired"`` or ``"open"``."""
@@ -57,7 +60,10 @@ class Ticket:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the ticket as plain data."""
-        return asdict(self)
+        plain = asdict(self)
+        if self.item is None:
+            del plain["item"]
+        return plain
 
 
 @dataclass(slots=True)
@@ -84,6 +90,8 @@ class Result:
         Whether someone has confirmed, or corrected, the values.
     kept : dict or None
         Other columns of the file it came in, if they were to be kept.
+    item : str or None
+        With blocks, what the arm was measured on.
     """
 
     number: int
@@ -96,6 +104,7 @@ class Result:
     held: bool = False
     confirmed: bool = False
     kept: dict[str, str] | None = None
+    item: str | None = None
 
     @property
     def counts(self) -> bool:
@@ -115,6 +124,7 @@ class Result:
             "withdrawn": self.withdrawn,
             "held": self.held,
             **({} if self.kept is None else {"kept": self.kept}),
+            **({} if self.item is None else {"item": self.item}),
         }
 
 
@@ -205,12 +215,13 @@ class Ledger:
         """Return the ledger as rows of plain data."""
         return {
             "tickets": [
-                [t.id, t.arm, t.asked, t.expires, t.result, t.cancelled] for t in self.tickets
+                [t.id, t.arm, t.asked, t.expires, t.result, t.cancelled, *_item(t)]
+                for t in self.tickets
             ],
             "results": [
                 [
                     *(r.arm, r.values, r.told, r.ticket),
-                    *(r.corrected, r.withdrawn, r.held, r.confirmed, r.kept),
+                    *(r.corrected, r.withdrawn, r.held, r.confirmed, r.kept, *_item(r)),
                 ]
                 for r in self.results
             ],
@@ -229,3 +240,8 @@ class Ledger:
             for number, (arm, values, *rest) in enumerate(data["results"], start=1)
         ]
         return ledger
+
+
+def _item(entry: Ticket | Result) -> list[str]:
+    """Return the item of a ticket or a result as the end of its row; empty if it has none."""
+    return [] if entry.item is None else [entry.item]

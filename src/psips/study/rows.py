@@ -13,11 +13,13 @@ from psips.input.tabular import read_grid
 from psips.problem import Problem
 from psips.problem.measurements import (
     ARM,
+    ITEM,
     check_size,
     is_missing,
     means_refused,
     summary_column,
 )
+from psips.session.items import read_item
 from psips.study.ledger import Ledger, Values
 
 TICKET = "ticket"  # the column that names the ticket
@@ -40,6 +42,7 @@ class Told(NamedTuple):
     values: Values
     kept: Mapping[str, str] | None = None
     where: str = ""
+    item: str | None = None
 
 
 class ProblemsError(InputError):
@@ -187,11 +190,16 @@ def _read_row(
             values.append(_number(problem, c, cells.get(objective)))
         except InputError as error:
             wrong.append(str(error))
+    item = None
+    try:
+        item = _find_item(problem, ledger, name, _text(cells.get(ITEM)))
+    except InputError as error:
+        wrong.append(str(error))
     if not wrong and all(value is None for value in values):
         wrong.append("the result has no value in any objective: give at least one")
     if wrong or arm is None:
         return None, wrong
-    return Told(name, arm, tuple(values)), []
+    return Told(name, arm, tuple(values), item=item), []
 
 
 def _find_arm(problem: Problem, ledger: Ledger, name: str | None, arm: str | None) -> str:
@@ -205,6 +213,20 @@ def _find_arm(problem: Problem, ledger: Ledger, name: str | None, arm: str | Non
     if arm is None:
         raise InputError("the result has neither a ticket nor an arm: give one of them")
     return arm
+
+
+def _find_item(
+    problem: Problem, ledger: Ledger, name: str | None, item: str | None
+) -> str | None:
+    """Return the item of a result: its own, or that of its ticket; None without blocks."""
+    if not problem.blocks:  # a column of this name is one of the others
+        return None
+    if item is not None:
+        item = read_item(item, problem.items)
+    asked = None if name is None else ledger.ticket(name).item
+    if item is not None and asked is not None and item != asked:
+        raise InputError(f"ticket {name!r} is for item {asked!r}, not {item!r}")
+    return asked if item is None else item
 
 
 def _is_known(problem: Problem, ledger: Ledger, told: Told) -> bool:

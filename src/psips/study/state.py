@@ -101,17 +101,23 @@ class State:
         """The sessions that learn: the one that judges and the one that asks."""
         return (self.session,) if self.asker is self.session else (self.session, self.asker)
 
-    def choose(self, n: int, at: str) -> list[str]:
-        """Choose the next arms; the session moves on, so an event must follow."""
+    def choose(self, n: int, at: str) -> list[dict[str, str]]:
+        """Choose the next arms, and items; the session moves on, so an event must follow."""
         self.set_pending(at)
-        return self.asker.ask(n)
+        found = self.asker.ask(n)
+        if self.problem.blocks:
+            return [{"arm": arm, "item": item} for arm, item in found]
+        return [{"arm": arm} for arm in found]
 
     def set_pending(self, at: str) -> None:
         """Make the sessions count as pending the tickets that are open at a time."""
         pending = self.asker.engine.learner.pending
         pending[:] = 0.0
-        for ticket in self.ledger.pending(at):
-            pending[self.problem.arm_index(ticket.arm)] += 1.0
+        asked = [(self.problem.arm_index(t.arm), t.item) for t in self.ledger.pending(at)]
+        for arm, _ in asked:
+            pending[arm] += 1.0
+        if self.asker.items is not None:
+            self.asker.items.set_open((arm, item) for arm, item in asked if item)
         self.session.engine.learner.pending[:] = pending  # to be shown
         for session in self.sessions:
             session.lost = self._paid_in_vain(session)
@@ -207,28 +213,44 @@ class State:
     def _asked(self, event: Event, data: dict[str, Any], learn: bool) -> None:
         arms = [entry["arm"] for entry in data["tickets"]]
         if learn:
-            pending = self.asker.engine.learner.pending
             self.set_pending(event.at)
             for others, entry in zip(
                 range(len(arms) - 1, -1, -1), data["tickets"], strict=True
             ):
-                arm, logged = self.asker.choose(others), entry["arm"]
-                if arm != logged:  # the log is what happened
-                    pending[self.problem.arm_index(arm)] -= 1.0
-                    pending[self.problem.arm_index(logged)] += 1.0
-                    if self._counting is None:
-                        self.diverged.append(
-                            f"ticket {entry['id']} is for arm {logged!r}, but replayed with "
-                            f"psips {VERSION} it is for {arm!r} (the study was created "
-                            f"with psips {self.version})"
-                        )
+                logged = {key: entry[key] for key in ("arm", "item") if key in entry}
+                again = self._choose_again(others, logged)
+                if again != logged and self._counting is None:
+                    was, now = (
+                        " on item ".join(map(repr, a.values())) for a in (logged, again)
+                    )
+                    self.diverged.append(
+                        f"ticket {entry['id']} is for arm {was}, but replayed with "
+                        f"psips {VERSION} it is for {now} (the study was created "
+                        f"with psips {self.version})"
+                    )
         made = self.ledger.ask(arms, event.at, data["expires"], data.get("key", ""))
         for ticket, entry in zip(made, data["tickets"], strict=True):
+            ticket.item = entry.get("item")
             if ticket.id != entry["id"]:
                 raise InputError(
                     f"event {event.seq} gives out ticket {entry['id']!r} where "
                     f"{ticket.id!r} comes next"
                 )
+
+    def _choose_again(self, others: int, logged: Mapping[str, str]) -> dict[str, str]:
+        """Make an ask of the log again; if it gives another, the log is what happened."""
+        asker, items = self.asker, self.asker.items
+        if items is None:
+            again = {"arm": asker.choose(others)}
+        else:
+            again = dict(zip(("arm", "item"), asker.choose_item(others), strict=True))
+        if again != logged:
+            was, now = (self.problem.arm_index(ask["arm"]) for ask in (again, logged))
+            asker.engine.learner.pending[was] -= 1.0
+            asker.engine.learner.pending[now] += 1.0
+            if items is not None:
+                items.exchange((was, again["item"]), (now, logged["item"]))
+        return again
 
     def _told(self, event: Event, data: dict[str, Any], learn: bool) -> bool:
         changed = False
@@ -238,7 +260,7 @@ class State:
         for entry in data["results"]:
             values = self._read(entry["values"])
             result = self.ledger.tell(entry["arm"], values, event.at, entry["ticket"])
-            result.kept = entry.get("kept")
+            result.kept, result.item = entry.get("kept"), entry.get("item")
             if self._counting is not None:
                 result = self._counting[result.number]
             elif self.holder.take(result):
@@ -250,7 +272,7 @@ class State:
                 for result in counted:
                     row = np.array(result.values, dtype=np.float64)  # None becomes NaN
                     x = self.problem.inward(self.problem.compared(row))
-                    session.engine.learn(self.problem.arm_index(result.arm), x)
+                    session.learn(self.problem.arm_index(result.arm), x, result.item or "")
                 session.engine.judge()
         return changed
 
@@ -278,6 +300,7 @@ class State:
             data = {
                 "version": VERSION,
                 "engines": [session.engine.snapshot() for session in self.sessions],
+                **({"items": self._items()} if self.problem.blocks else {}),
                 "ledger": self.ledger.snapshot(),
                 "keys": self.keys,
                 "proposals": self.proposals,
@@ -286,6 +309,9 @@ class State:
                 "at": self.at,
             }
             return Snapshot.seal(self.seq, self.hash, canonical(data))
+
+    def _items(self) -> list[dict[str, Any]]:
+        return [s.items.snapshot() for s in self.sessions if s.items is not None]
 
     @classmethod
     def restore(cls, created: Event, kept: Snapshot) -> State | None:
@@ -301,6 +327,9 @@ class State:
                 state = cls(created)
                 for session, engine in zip(state.sessions, data["engines"], strict=True):
                     session.engine.restore(engine)
+                for session, items in zip(state.sessions, data.get("items", ()), strict=False):
+                    if session.items is not None:
+                        session.items.restore(items)
                 ledger = Ledger.restore(created.study, state.identity, data["ledger"])
                 state.ledger = ledger
                 state.holder.restore(ledger.results)

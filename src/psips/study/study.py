@@ -12,7 +12,7 @@ from typing import Any
 
 from psips.errors import InputError, quote
 from psips.problem import Problem
-from psips.problem.measurements import is_frame, read_changes, read_values
+from psips.problem.measurements import ITEM, is_frame, read_changes, read_values
 from psips.rules import Rules
 from psips.store import Event, Store, open_store
 from psips.study import changes
@@ -152,8 +152,8 @@ class Study(View):
         def decide(state: State, at: str) -> Entry:
             first = len(state.ledger.tickets) + 1
             tickets = [
-                {"id": state.ledger.ticket_id(number, key), "arm": arm}
-                for number, arm in enumerate(state.choose(n, at), start=first)
+                {"id": state.ledger.ticket_id(number, key), **chosen}
+                for number, chosen in enumerate(state.choose(n, at), start=first)
             ]
             until = None if wait is None else stamp(datetime.fromisoformat(at) + wait)
             return ASKED, {"tickets": tickets, "expires": until}
@@ -171,6 +171,7 @@ class Study(View):
         values: Any = None,
         *,
         ticket: str | None = None,
+        block: str | None = None,
         strict: bool = False,
         key: str | None = None,
     ) -> Receipt:
@@ -187,7 +188,9 @@ class Study(View):
         values : mapping by objective, sequence in their order, or number if there is one
             Left out with a DataFrame.
         ticket : str, optional
-            The name of a ticket; the arm can then be left out.
+            The name of a ticket; the arm can then be left out, and the item with blocks.
+        block : str, optional
+            With blocks, the item that the arm was measured on.
         strict : bool
             Whether to refuse a value that would be warned of.
         key : str, optional
@@ -204,7 +207,9 @@ class Study(View):
                 f"tell needs an arm and its values, or a DataFrame; got {quote(arm)}"
             )
         row = dict(zip(self.problem.objectives, self._read(values), strict=True))
-        rows = [Row("", {**row, "ticket": ticket, "arm": arm})]
+        if block is not None and not self.problem.blocks:
+            raise InputError(f"the problem has no items, got {quote(block)}: leave it out")
+        rows = [Row("", {**row, ITEM: block, "ticket": ticket, "arm": arm})]
         return self._tell(Telling(self.name, rows, strict), key)
 
     def tell_file(

@@ -96,6 +96,7 @@ class Telling:
                 "arm": result.arm,
                 "values": dict(zip(objectives, result.values, strict=True)),
                 **({} if result.kept is None else {"kept": dict(result.kept)}),
+                **({} if result.item is None else {"item": result.item}),
             }
             for result in told
         ]

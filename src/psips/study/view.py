@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from psips.diagnostics import Diagnosis
 from psips.notebook import card, names, table
 from psips.problem import Problem

@@ -1,0 +1,1 @@
+"""Evaluations of options on items: a table that exists, or a function that is called."""

@@ -1,0 +1,125 @@
+"""Who says what to call next, and is told what came of it: a session, or a study."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+from psips.errors import InputError
+from psips.session import Session
+from psips.study import Study
+
+
+class Ask(NamedTuple):
+    """A call that is to be made; with a study, its ticket."""
+
+    arm: str
+    item: str
+    ticket: str = ""
+
+
+class Desk(Protocol):
+    """Asks and is told."""
+
+    @property
+    def session(self) -> Session:
+        """What is known."""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the set is known."""
+
+    def ask(self) -> Ask | None:
+        """Return the next call; None if there is none left."""
+
+    def tell(self, ask: Ask, values: Any) -> None:
+        """Take in the values of a call."""
+
+    def give_up(self, ask: Ask) -> None:
+        """Note that a call will have no values, and is not to be made again."""
+
+    def leave(self, asks: Sequence[Ask]) -> None:
+        """Take back what nobody will answer."""
+
+
+class SessionDesk:
+    """A session of this process."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the set is known."""
+        return self.session.stopped
+
+    def ask(self) -> Ask | None:
+        """Return the next call; None if there is none left."""
+        if not has_next(self.session):
+            return None
+        return Ask(*self.session.ask())
+
+    def tell(self, ask: Ask, values: Any) -> None:
+        """Take in the values of a call."""
+        self.session.tell(ask.arm, values, block=ask.item)
+
+    def give_up(self, ask: Ask) -> None:
+        """Note that a call will have no values, and is not to be made again."""
+        self.session.cancel(ask.arm, block=ask.item, again=False)
+
+    def leave(self, asks: Sequence[Ask]) -> None:
+        """Take back what nobody will answer."""
+        for ask in asks:
+            self.session.cancel(ask.arm, block=ask.item)
+
+
+class StudyDesk:
+    """A study: every ask and every result is an event of its log."""
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+        self._given_up: list[Ask] = []
+
+    @property
+    def session(self) -> Session:
+        """What is known."""
+        return self.study.state.session
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the set is known."""
+        return self.session.stopped
+
+    def ask(self) -> Ask | None:
+        """Return the next call; None if there is none left."""
+        if not has_next(self.study.state.asker):
+            return None
+        try:
+            (ticket,) = self.study.ask()
+        except InputError:
+            if has_next(self.study.state.asker):
+                raise
+            return None  # others were quicker
+        return Ask(ticket.arm, ticket.item or "", ticket.id)
+
+    def tell(self, ask: Ask, values: Any) -> None:
+        """Take in the values of a call."""
+        self.study.tell(ticket=ask.ticket, values=values)
+
+    def give_up(self, ask: Ask) -> None:
+        """Leave the ticket open until the end: the arm is not asked for the item again."""
+        self._given_up.append(ask)
+
+    def leave(self, asks: Sequence[Ask]) -> None:
+        """Cancel the tickets that nobody will answer."""
+        tickets = [ask.ticket for ask in (*asks, *self._given_up)]
+        if tickets:
+            self.study.cancel(*tickets, reason="no answer")
+
+
+def has_next(session: Session) -> bool:
+    """Whether there is an item that some arm has not seen, and room in the budget."""
+    arms = range(session.problem.K)
+    if session.items is None or not any(session.items.has_more(a) for a in arms):
+        return False
+    return session.budget is None or bool(session.left >= session.problem.costs.min())

@@ -1,0 +1,325 @@
+"""Options evaluated on items by calls of a function, on many workers, with an early stop."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from psips.errors import InputError, quote
+from psips.evaluation.desks import Ask, Desk, SessionDesk, StudyDesk
+from psips.evaluation.pool import Done, Function, Pool, make_pool
+from psips.problem import Problem
+from psips.session import Session
+from psips.session.choices import check_count
+from psips.study import Study
+
+PATIENCE = 20  # calls of one arm that fail one after the other, before that is an error
+EVERY = 1.0  # seconds between two reports of progress
+AHEAD = 4  # for so many workers one call waits in line, so that no worker does
+
+
+class Progress(NamedTuple):
+    """How an evaluation goes."""
+
+    results: int
+    failed: int
+    running: int
+    seconds: float
+    front: tuple[str, ...]  # the candidate set
+
+    def __str__(self) -> str:
+        failed = f", {self.failed:,} failed" if self.failed else ""
+        front = ", ".join(self.front) or "not known yet"
+        return f"{self.results:,} results{failed}, {self.seconds:,.0f} s; front: {front}"
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What came of an evaluation.
+
+    Parameters
+    ----------
+    stopped : bool
+        Whether the stopping rule held; otherwise items, or the budget, have come to an end.
+    pareto_set : tuple of str or None
+        The answer, if it stopped.
+    candidate_set : tuple of str
+        Pareto set of the estimates.
+    results : int
+        Calls that gave values.
+    failures : list of (arm, item, error)
+        Calls that were given up after all their retries.
+    seconds : float
+    busy : float
+        Share of the time of all workers that was spent in calls.
+    session : Session
+        What is known; `Session.status` has it in full.
+    """
+
+    stopped: bool
+    pareto_set: tuple[str, ...] | None
+    candidate_set: tuple[str, ...]
+    results: int
+    failures: list[tuple[str, str, BaseException]]
+    seconds: float
+    busy: float
+    session: Session = field(repr=False)
+
+
+def evaluate(
+    arms: Mapping[str, Any] | Iterable[Any],
+    items: Mapping[str, Any] | Iterable[Any],
+    run: Function,
+    *,
+    objectives: Any = None,
+    workers: int = 8,
+    pool: str | None = None,
+    retries: int = 1,
+    timeout: float | None = None,
+    study: Study | None = None,
+    budget: float | None = None,
+    seed: int | None = None,
+    shuffle: bool = True,
+    progress: bool | Callable[[Progress], object] | None = None,
+    **choices: Any,
+) -> Evaluation:
+    """Call ``run(arm, item)`` where it tells most, until the Pareto set is known.
+
+    The results of different arms on one item are compared with each other, so that what makes
+    items differ does not matter. There is no barrier: a worker that is free has the next call,
+    and calls that run count in the choice.
+
+    Parameters
+    ----------
+    arms : names, or mapping from name to what ``run`` is called with
+    items : names, or mapping from name to what ``run`` is called with
+        Every arm goes through them in one order.
+    run : callable
+        Returns the values of one result: a mapping by objective, a sequence in their order, or
+        one number. A coroutine function is awaited.
+    objectives : as of `Problem`
+        Left out if a study is given.
+    workers : int
+    pool : "threads", "processes" or "asyncio", optional
+        Threads if left out, or an event loop if ``run`` is a coroutine function. For processes
+        function, arms, items and values must be such as pickle can send.
+    retries : int
+        How often a call is made again that has raised an error, or took too long. Then it is
+        given up, and the arm goes on with its next item.
+    timeout : float, optional
+        Seconds after which a call is given up.
+    study : Study, optional
+        Where asks and results are recorded. Its problem must have these arms and items; what it
+        knows already counts.
+    budget : number, optional
+        Results, or cost, that may be spent.
+    seed : int, optional
+        Of the order of the items, and of the session.
+    shuffle : bool
+        Whether the items come in a random order, which they should if they stand for others.
+    progress : bool or callable, optional
+        Whether to report about every second, or who is told. On a terminal if left out.
+    **choices
+        Fields of `Rules`, such as ``delta=0.05``.
+
+    Examples
+    --------
+    >>> import random
+    >>> skill = {"small": 0.1, "large": 0.6, "huge": 0.62}
+    >>> price = {"small": 1.0, "large": 2.0, "huge": 9.0}
+    >>> def run(model, question):
+    ...     luck = random.Random(f"{model} {question}").gauss(0, 0.1)
+    ...     return {"score": skill[model] + question + luck, "price": price[model] + luck}
+    >>> questions = {f"q{n}": random.Random(n).random() for n in range(500)}
+    >>> found = evaluate(
+    ...     list(skill), questions, run, objectives={"score": "max", "price": "min"}, seed=1
+    ... )
+    >>> found.stopped, found.pareto_set
+    (True, ('small', 'large', 'huge'))
+    """
+    check_count("the number of workers", workers)
+    if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
+        raise InputError(f"retries must be a whole number of at least 0, got {quote(retries)}")
+    if timeout is not None and not 0 < timeout < math.inf:
+        raise InputError(f"the timeout must be a positive number of seconds, got {timeout!r}")
+    what_arms, what_items = _named("arm", arms), _named("item", items)
+    desk = _desk(what_arms, what_items, objectives, study, budget, seed, shuffle, choices)
+    work = _Work(desk, what_arms, what_items, retries, timeout, _reporter(progress))
+    return work.go(make_pool(pool, run, workers))
+
+
+def _named(kind: str, given: Any) -> dict[str, Any]:
+    """Return what a call gets by name."""
+    if isinstance(given, Mapping):
+        return {str(name): value for name, value in given.items()}
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InputError(f"{kind}s must be names, or a mapping from names, got {quote(given)}")
+    return {str(value): value for value in given}
+
+
+def _desk(
+    arms: Mapping[str, Any],
+    items: Mapping[str, Any],
+    objectives: Any,
+    study: Study | None,
+    budget: float | None,
+    seed: int | None,
+    shuffle: bool,
+    choices: Mapping[str, Any],
+) -> Desk:
+    if study is not None:
+        if objectives is not None or choices or budget is not None:
+            raise InputError(
+                "a study has objectives, rules and a budget of its own: leave them out"
+            )
+        _check_study(study.problem, arms, items)
+        return StudyDesk(study)
+    if objectives is None:
+        raise InputError("evaluate needs the objectives, or a study that has them")
+    order: Sequence[str] = list(items)
+    if shuffle:
+        order = [order[j] for j in np.random.default_rng(seed).permutation(len(order))]
+    problem = Problem(objectives=objectives, arms=list(arms), blocks=order)
+    return SessionDesk(Session(problem, rng=seed, budget=budget, **choices))
+
+
+def _check_study(problem: Problem, arms: Mapping[str, Any], items: Mapping[str, Any]) -> None:
+    if not problem.blocks or not problem.items:
+        raise InputError("the study has no list of items: register it with blocks=[...]")
+    for kind, needed, given in (("arm", problem.arms, arms), ("item", problem.items, items)):
+        missing = [name for name in needed if name not in given]
+        if missing:
+            raise InputError(
+                f"the study has the {kind} {quote(missing[0])}, which was not given"
+            )
+
+
+def _reporter(progress: bool | Callable[[Progress], object] | None) -> Any:
+    if callable(progress):
+        return progress
+    shown = sys.stderr.isatty() if progress is None else progress
+    return (lambda told: print(told, file=sys.stderr)) if shown else (lambda _: None)
+
+
+class _Work:
+    """One evaluation: who is asked, which calls run, and what failed."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        arms: Mapping[str, Any],
+        items: Mapping[str, Any],
+        retries: int,
+        timeout: float | None,
+        report: Callable[[Progress], object],
+    ) -> None:
+        self.desk, self.arms, self.items = desk, arms, items
+        self.retries, self.timeout, self.report = retries, timeout, report
+        self.asks: dict[int, tuple[Ask, int]] = {}  # by call: what for, and which try
+        self.calls = 0
+        self.failures: list[tuple[str, str, BaseException]] = []
+        self.in_a_row: Counter[str] = Counter()
+        self.spent = 0.0  # seconds in calls
+
+    def go(self, pool: Pool) -> Evaluation:
+        """Call until the stop, or until there is nothing left to call."""
+        begin = told = perf_counter()
+        most = pool.workers + math.ceil(pool.workers / AHEAD)
+        try:
+            while not self.desk.stopped:
+                while len(self.asks) < most:
+                    ask = self.desk.ask()
+                    if ask is None:
+                        break
+                    self._call(pool, ask, 0)
+                if not self.asks:
+                    break
+                self._take(pool, pool.wait(self._until_late(pool)))
+                if perf_counter() - told >= EVERY:
+                    told = perf_counter()
+                    self.report(self._progress(told - begin))
+            seconds = perf_counter() - begin
+            now = perf_counter()
+            self.spent += sum(now - start for start in list(pool.began.values()))
+        finally:
+            pool.close()
+            self.desk.leave([ask for ask, _ in self.asks.values()])
+        self.report(self._progress(seconds))
+        session = self.desk.session
+        return Evaluation(
+            session.stopped,
+            session.pareto_set,
+            session.candidate_set,
+            session.results,
+            self.failures,
+            seconds,
+            min(self.spent / (seconds * pool.workers), 1.0),
+            session,
+        )
+
+    def _progress(self, seconds: float) -> Progress:
+        session = self.desk.session
+        return Progress(
+            session.results, len(self.failures), len(self.asks), seconds, session.candidate_set
+        )
+
+    def _call(self, pool: Pool, ask: Ask, attempt: int) -> None:
+        self.calls += 1
+        self.asks[self.calls] = ask, attempt
+        pool.submit(self.calls, self.arms[ask.arm], self.items[ask.item])
+
+    def _until_late(self, pool: Pool) -> float:
+        """Seconds until the first call that runs has taken too long, or a report is due."""
+        if self.timeout is None or not pool.began:
+            return EVERY
+        first = min(list(pool.began.values()))
+        return min(max(first + self.timeout - perf_counter(), 0.0), EVERY)
+
+    def _take(self, pool: Pool, ended: Sequence[Done]) -> None:
+        """Tell what came of calls, and give up those that take too long."""
+        for done in ended:
+            ask, attempt = self.asks.pop(done.number)
+            self.spent += done.seconds
+            error = done.error
+            if error is None:
+                try:
+                    self.desk.tell(ask, done.value)
+                    self.in_a_row[ask.arm] = 0
+                except InputError as refused:
+                    error = refused
+            if error is not None:
+                self._fail(pool, ask, attempt, error)
+            if self.desk.stopped:
+                return
+        if self.timeout is not None:
+            now = perf_counter()
+            late = [n for n, start in list(pool.began.items()) if now - start > self.timeout]
+            for number in late:
+                if number in self.asks:
+                    ask, attempt = self.asks.pop(number)
+                    pool.abandon(number)
+                    self.spent += self.timeout
+                    error = TimeoutError(f"no answer within {self.timeout:g} s")
+                    self._fail(pool, ask, attempt, error)
+
+    def _fail(self, pool: Pool, ask: Ask, attempt: int, error: BaseException) -> None:
+        if isinstance(error, KeyboardInterrupt | SystemExit):
+            raise error
+        if attempt < self.retries:
+            self._call(pool, ask, attempt + 1)
+            return
+        self.failures.append((ask.arm, ask.item, error))
+        self.desk.give_up(ask)
+        self.in_a_row[ask.arm] += 1
+        if self.in_a_row[ask.arm] >= PATIENCE:
+            raise InputError(
+                f"{PATIENCE} calls of arm {quote(ask.arm)} failed one after the other, the "
+                f"last with {type(error).__name__}: {error}; leave the arm out, or see to it"
+            ) from error

@@ -1,0 +1,159 @@
+"""Items that results share: which an arm meets next, and which were asked for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from psips.errors import InputError, quote, unknown
+from psips.input.checks import read_names
+
+
+class Items:
+    """The items of a session in their order, and what each arm has seen of them.
+
+    Parameters
+    ----------
+    arms : names
+    names : list of items
+        All there are; if it is empty, as many as are needed: numbers, and whatever is told.
+
+    Examples
+    --------
+    >>> items = Items(["A", "B"], ["q1", "q2"])
+    >>> items.next(0), items.take(0), items.next(0)
+    (0, 'q1', 1)
+    """
+
+    def __init__(self, arms: Sequence[str], names: Sequence[str] = ()) -> None:
+        self.finite = bool(names)
+        self.names = list(names)
+        self._arms = arms
+        self._places = {name: i for i, name in enumerate(self.names)}
+        self._told: list[set[int]] = [set() for _ in arms]
+        self._open: Counter[tuple[int, int]] = Counter()  # asked for and not told
+        self._from = [0] * len(arms)  # all before it were seen
+
+    def next(self, arm: int) -> int | None:
+        """Place of the first item that an arm was neither told of nor asked for, or None."""
+        told, place = self._told[arm], self._from[arm]
+        while place in told or (arm, place) in self._open:
+            place += 1
+        self._from[arm] = place
+        return None if self.finite and place == len(self.names) else place
+
+    def take(self, arm: int) -> str:
+        """Ask for the next item of an arm, which must have one."""
+        place = self.next(arm)
+        if place is None:
+            raise InputError(f"arm {quote(self._arms[arm])} has seen all items")
+        if place == len(self.names):
+            number = len(self.names) + 1
+            while str(number) in self._places:
+                number += 1
+            self._add(str(number))
+        self._open[arm, place] += 1
+        return self.names[place]
+
+    def set_open(self, asked: Iterable[tuple[int, str]]) -> None:
+        """Make these the items that were asked for, by arm, and are not told."""
+        self._open = Counter()
+        for arm, name in asked:
+            place = self.place(name)
+            self._open[arm, self._add(name) if place < 0 else place] += 1
+        self._from = [0] * len(self._arms)
+
+    def _add(self, name: str) -> int:
+        self._places[name] = len(self.names)
+        self.names.append(name)
+        return len(self.names) - 1
+
+    def read(self, name: object) -> str:
+        """Return the name of an item, checked; "" for None."""
+        if name is None:
+            return ""
+        return read_item(name, self.names if self.finite else ())
+
+    def tell(self, arm: int, name: str) -> tuple[int, bool]:
+        """Note a result of an arm: the place of its item, -1 for none; whether it was asked."""
+        if not name:
+            return -1, False
+        place = self._places.get(name)
+        place = self._add(name) if place is None else place
+        self._told[arm].add(place)
+        asked = (arm, place) in self._open
+        if asked:
+            self._close(arm, place)
+        return place, asked
+
+    def _close(self, arm: int, place: int) -> None:
+        self._open[arm, place] -= 1
+        if not self._open[arm, place]:
+            del self._open[arm, place]
+
+    def cancel(self, arm: int, name: str) -> None:
+        """Take back an ask; the arm meets the item again, unless it was told of it."""
+        place = self.place(name)
+        if (arm, place) not in self._open:
+            raise InputError(
+                f"arm {quote(self._arms[arm])} was not asked for item {quote(name)}, so that "
+                f"the ask cannot be taken back"
+            )
+        self._close(arm, place)
+        self._from[arm] = min(self._from[arm], place)
+
+    def leave_out(self, arm: int, name: str) -> None:
+        """Never ask an arm for an item (again): there will be no result of it."""
+        place = self.place(name)
+        if (arm, place) in self._open:
+            self._close(arm, place)
+        self._told[arm].add(place)
+
+    def exchange(self, ask: tuple[int, str], other: tuple[int, str]) -> None:
+        """Let an arm and its item have been asked for in the place of another ask."""
+        self.cancel(*ask)
+        arm, name = other
+        place = self.place(name)
+        self._open[arm, self._add(name) if place < 0 else place] += 1
+
+    def asked(self, arm: int) -> list[str]:
+        """Items that an arm was asked for and not told of, the latest last."""
+        return [self.names[place] for a, place in self._open if a == arm]
+
+    def place(self, name: str) -> int:
+        """Place of an item, -1 if there is none of this name."""
+        return self._places.get(name, -1)
+
+    @property
+    def all_told(self) -> bool:
+        """Whether every arm was told of every item of a list."""
+        return self.finite and all(len(told) == len(self.names) for told in self._told)
+
+    def has_more(self, arm: int) -> bool:
+        """Whether there is an item that the arm has not seen."""
+        return self.next(arm) is not None
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the state as plain data."""
+        return {
+            "names": self.names,
+            "told": [sorted(told) for told in self._told],
+            "open": [[arm, place, n] for (arm, place), n in self._open.items()],
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over the state of ``snapshot``."""
+        self.names = list(state["names"])
+        self._places = {name: i for i, name in enumerate(self.names)}
+        self._told = [set(told) for told in state["told"]]
+        self._open = Counter({(arm, place): n for arm, place, n in state["open"]})
+        self._from = [0] * len(self._arms)
+
+
+def read_item(given: object, known: Sequence[str]) -> str:
+    """Return the name of an item, checked; one of those known, if there are any."""
+    name = read_names("item", [given])[0]
+    if known and name not in known:
+        raise unknown("item", name, known)
+    return name

@@ -1,0 +1,379 @@
+"""A run whose results share blocks: the two variances, and the posterior that they give.
+
+Between blocks: results of two arms in one block have the covariance U, so that it is the mean
+of their products (method of moments; negative parts are 0). Within blocks each arm has a
+covariance of its own (EM, with the degrees of freedom that the means take), as without
+blocks: the correlations drawn towards 0 by d + 1 results, the variances towards the mean of
+the arms' by one. It is inflated by the tail of Student's law, see `psips.kernels.scatter`, and
+so is that between blocks, which is on the safe side: see `psips.kernels.blocks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from psips.kernels.belief import RESULTS
+from psips.kernels.blocks import add_blocks, add_result, expect, factor, look_ahead
+from psips.kernels.cover import AGE
+from psips.kernels.model import POOLED, Floats, Ints
+from psips.kernels.scatter import students_share
+from psips.kernels.scene import Scene
+from psips.session.engine import Engine
+
+EVERY = 0.02  # growth of the results after which the variances are estimated anew
+FIRST, NEXT = 30, 4  # steps of EM: at first, and where the last estimates are the start
+LEAST = 0.05  # variance between blocks over that within, for what blocks weigh in the former
+LARGEST = 100.0  # factor on the variance between blocks for its being estimated
+OLD = 1 << 40  # age of a cover that has to be built anew
+
+
+class Results:
+    """Results with their blocks, and their sums by block and arm; room grows as needed."""
+
+    def __init__(self, K: int, d: int) -> None:
+        self.size = self.blocks = 0
+        self._arms: Ints = np.zeros(64, np.int64)
+        self._where: Ints = np.zeros(64, np.int64)
+        self._values: Floats = np.zeros((64, d))
+        self._counts: Floats = np.zeros((64, K))
+        self._sums: Floats = np.zeros((64, K, d))
+
+    def add(self, arm: int, block: int, x: Floats) -> None:
+        """Add one result; a block that is not there yet comes into being."""
+        if self.size == len(self._arms):
+            self._arms, self._where, self._values = (
+                _doubled(one) for one in (self._arms, self._where, self._values)
+            )
+        while block >= len(self._counts):
+            self._counts, self._sums = _doubled(self._counts), _doubled(self._sums)
+        self._arms[self.size], self._where[self.size] = arm, block
+        self._values[self.size] = x
+        self._counts[block, arm] += 1.0
+        self._sums[block, arm] += x
+        self.size += 1
+        self.blocks = max(self.blocks, block + 1)
+
+    @property
+    def arms(self) -> Ints:
+        """Arms (T,) in the order of the results."""
+        return self._arms[: self.size]
+
+    @property
+    def where(self) -> Ints:
+        """Blocks (T,)."""
+        return self._where[: self.size]
+
+    @property
+    def values(self) -> Floats:
+        """Values (T, d)."""
+        return self._values[: self.size]
+
+    @property
+    def counts(self) -> Floats:
+        """Number of results (J, K) by block and arm."""
+        return self._counts[: self.blocks]
+
+    @property
+    def sums(self) -> Floats:
+        """Their sums (J, K, d)."""
+        return self._sums[: self.blocks]
+
+
+class MixedEngine(Engine):
+    """One run whose results share blocks.
+
+    What it knows is a function of the results and of when the variances were estimated last;
+    the results since then came in one by one.
+    """
+
+    def __init__(self, *given: Any) -> None:
+        model = given[0]
+        K, d = model.K, model.d
+        self.data = Results(K, d)
+        self.origin: Floats = np.zeros(d)  # the first result: what numbers are kept from
+        self.within: Floats = np.zeros((K, d, d))  # of one result, as estimated
+        self.between: Floats = np.zeros((d, d))
+        self.block_of: dict[int, int] = {}  # from items to blocks
+        self.fitted = 0  # results when they were estimated
+        self._inflated: Floats = np.zeros((K, d, d))
+        self._precision: Floats = np.zeros((K, d, d))
+        self._root: Floats = np.zeros((d, d))
+        self._B: Floats = np.zeros(K * d)
+        super().__init__(*given)
+
+    def look_ahead(self, items: Sequence[int | None]) -> None:
+        """Note of which item each arm (K,) would have its next result; None if of none."""
+        if self.ready:
+            new = self.data.blocks
+            places = [new if item is None else self.block_of.get(item, new) for item in items]
+            look_ahead(
+                self.data.counts,
+                np.array(places),
+                self._precision,
+                self._inflated,
+                self._root,
+                self._scene.posterior.H,
+            )
+
+    def learn(self, arm: int, x: Floats, item: int = -1, asked: bool = True) -> None:
+        """Take in one result, without judging yet; of item -1 it has a block of its own.
+
+        ``asked`` says whether it answers an ask.
+        """
+        if not self.data.size:
+            self.origin[:] = x
+        block = self.data.blocks
+        if item >= 0:
+            block = self.block_of.setdefault(item, block)
+        self._take(arm, x - self.origin, block)
+        if self.results > self.fitted * (1.0 + EVERY):
+            self.fit()
+        if asked:
+            self.learner.pending[arm] = max(0.0, self.learner.pending[arm] - 1.0)
+
+    def _take(self, arm: int, y: Floats, block: int) -> None:
+        """Take in one result, less the origin, by the variances as they are."""
+        data, belief = self.data, self.belief
+        if self.ready:
+            there = block < data.blocks
+            K, d = belief.theta.shape
+            add_result(
+                arm,
+                y,
+                data.counts[block] if there else np.zeros(K),
+                data.sums[block] if there else np.zeros((K, d)),
+                self._precision,
+                self._inflated[arm],
+                self._root,
+                belief.V,
+                belief.F,
+                belief.G,
+                self._B,
+            )
+        data.add(arm, block, y)
+        belief.pulls[arm] += 1.0
+        belief.N[arm] += 1.0
+        belief.tally[RESULTS] += 1
+        self._solve()
+
+    def _solve(self) -> None:
+        """Bring the means up to date: least squares, or those of each arm alone before."""
+        belief, data = self.belief, self.data
+        if self.ready:
+            belief.theta[:] = (belief.G @ self._B).reshape(belief.theta.shape) + self.origin
+        else:
+            totals = data.sums.sum(axis=0) / np.maximum(belief.pulls, 1.0)[:, None]
+            belief.theta[:] = totals + self.origin
+
+    def fit(self) -> None:
+        """Estimate the variances anew, and with them everything else."""
+        known = self.ready
+        if self.belief.pulls.min() < self.model.noise.least:
+            return
+        self.fitted = self.results
+        if not known:
+            self.within[:] = 0.5 * self._spread()
+        if not (np.diagonal(self.within, axis1=1, axis2=2) > 0.0).all():
+            return
+        self.between[:] = self._estimate_between()
+        for _ in range(NEXT if known else FIRST):
+            self.belief.scatter.freedom[:] = self._estimate_within()
+        self.rebuild()
+
+    def _residuals(self) -> Floats:
+        """Results less the means of their arms (T, d)."""
+        data = self.data
+        return np.asarray(data.values - (self.belief.theta - self.origin)[data.arms])
+
+    def _spread(self) -> Floats:
+        """Variances (d, d) of results around the means of their arms."""
+        r, binary = self._residuals(), self.model.noise.binary
+        free = max(len(r) - np.count_nonzero(self.belief.pulls), 1)
+        found = (r * r).sum(axis=0) / free
+        return np.diag(np.where((found == 0.0) & (binary > 0.0), 0.25, found))
+
+    def _estimate_between(self) -> Floats:
+        """Covariance (d, d) of block effects: of two results of one block, of different arms.
+
+        A block with n results tells of it as a value with variance (rho + 1 / n)^2.
+        """
+        data, d = self.data, self.model.d
+        n = data.counts.sum(axis=1)
+        several = n > 1
+        J = int(np.count_nonzero(several))
+        if J < 2:
+            return np.zeros((d, d))
+        r = self._residuals()
+        sums = np.zeros((data.blocks, data.counts.shape[1], d))
+        np.add.at(sums, (data.where, data.arms), r)
+        whole = sums.sum(axis=1)
+        within = np.diagonal(self.within, axis1=1, axis2=2).mean(axis=0)
+        ratio = max(float(np.mean(np.diag(self.between) / within)), LEAST)
+        pairs = n**2 - (data.counts**2).sum(axis=1)  # ordered ones of different arms
+        several &= pairs > 0
+        weights = np.where(several, 1.0 / (ratio + 1.0 / np.maximum(n, 1.0)) ** 2, 0.0)
+        weights /= weights.sum() or 1.0
+        each = weights / np.maximum(pairs, 1.0)
+        U = np.einsum("b,bi,bj->ij", each, whole, whole)
+        U -= np.einsum("b,bai,baj->ij", each, sums, sums)
+        values, vectors = np.linalg.eigh(U * J / (J - 1.0))
+        return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
+
+    def _estimate_within(self) -> Floats:
+        """Take one step of EM; return the degrees of freedom (K,)."""
+        model, data, pulls = self.model, self.data, self.belief.pulls
+        K, d = model.K, model.d
+        inside, left = np.zeros((K, 2, d, d)), np.zeros(K)
+        expect(
+            data.arms,
+            data.where,
+            data.values,
+            data.counts,
+            inverse_of(self.within),
+            root_of(self.between),
+            self.belief.theta - self.origin,
+            inside,
+            left,
+        )
+        n = np.maximum(pulls, 1.0)[:, None, None]
+        sums = inside[:, 0] * n / np.maximum(n - 1.0, 1.0) + inside[:, 1]
+        whole = sums.sum(axis=0) / max(pulls.sum(), 1.0)
+        freedom = np.maximum(left - 1.0, 0.0)
+        if model.noise.mode == POOLED:
+            freedom[:] = freedom.sum()
+            sums, n = np.broadcast_to(whole * pulls.sum(), sums.shape), pulls.sum()
+            weight = n
+        else:
+            sums, weight = sums + whole, n + 1.0
+        found = sums / weight
+        variances = np.diagonal(found, axis1=1, axis2=2).copy()
+        variances = self._at_least(variances, np.diag(whole))
+        sd = np.sqrt(np.maximum(np.diagonal(found, axis1=1, axis2=2), 1e-300))
+        correlation = found / (sd[:, :, None] * sd[:, None, :])
+        correlation *= (weight / (weight + d + 1.0)) * (1.0 - np.eye(d))
+        correlation += np.eye(d)
+        sd = np.sqrt(variances)
+        self.within[:] = correlation * sd[:, :, None] * sd[:, None, :]
+        return freedom - (d - 1.0)
+
+    def _at_least(self, variances: Floats, whole: Floats) -> Floats:
+        """Raise variances of 0 or 1 to their share of p (1 - p), p with one of each added."""
+        binary = np.flatnonzero(self.model.noise.binary)
+        for c in binary:
+            share = whole[c] / max(whole[c] + self.between[c, c], 1e-300) or 1.0
+            n = self.belief.pulls
+            ones = np.abs(self.data.sums[:, :, c].sum(axis=0) + n * self.origin[c])
+            p = (ones + 1.0) / (n + 2.0)
+            variances[:, c] = np.maximum(variances[:, c], share * p * (1.0 - p))
+        return variances
+
+    def rebuild(self) -> None:
+        """Make the posterior of all results by the variances as they are."""
+        belief, data, level = self.belief, self.data, self.belief.scatter.level[0]
+        if not self.ready:
+            self._solve()
+            return
+        shares = np.array([students_share(f, level) for f in belief.scatter.freedom])
+        self._inflated[:] = self.within * shares[:, None, None]
+        self._precision[:] = inverse_of(self._inflated)
+        more = min(students_share(max(data.blocks - 1.0, 1.0), level), LARGEST)
+        self._root[:] = root_of(self.between * more)
+        add_blocks(data.counts, data.sums, self._precision, self._root, belief.V, self._B)
+        factor(belief.V, belief.F, belief.G)
+        self._solve()
+        self._set_unit(self._scene)
+        self.cover.life[AGE] = OLD
+
+    def _set_unit(self, scene: Scene) -> None:
+        spread = np.diagonal(self.within, axis1=1, axis2=2).mean(axis=0)
+        scene.posterior.unit[:] = np.sqrt(np.where(spread > 0.0, spread, 1.0))
+
+    def _aside(self, plain: bool = False) -> Scene:
+        scene = super()._aside(plain)
+        self._set_unit(scene)
+        return scene
+
+    def covariances(self) -> Floats:
+        """Return the covariance (n, d, d) of each answer's mean; NaN where it is not known.
+
+        As estimated, without the tail of Student's law.
+        """
+        K, d = self.model.K, self.model.d
+        if not self.ready:
+            return np.full((K, d, d), np.nan)
+        V, B = np.zeros((K * d, K * d)), np.zeros(K * d)
+        inverse = inverse_of(self.within)
+        data = self.data
+        add_blocks(data.counts, data.sums, inverse, root_of(self.between), V, B)
+        whole = np.linalg.inv(V).reshape(K, d, K, d)
+        return np.array([whole[a, :, a] for a in range(K)])
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the state as plain data, without what the results tell."""
+        data = self.data
+        plain = super().snapshot()
+        for name in ("V", "F", "G"):
+            del plain["belief"][name]
+        plain["blocks"] = {
+            "arms": data.arms.tolist(),
+            "where": data.where.tolist(),
+            "values": data.values.tolist(),
+            "origin": self.origin.tolist(),
+            "within": self.within.tolist(),
+            "between": self.between.tolist(),
+            "freedom": self.belief.scatter.freedom.tolist(),
+            "fitted": self.fitted,
+            "block_of": list(self.block_of.items()),
+        }
+        return plain
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over the state of ``snapshot``."""
+        kept = state["blocks"]
+        self._again(kept)
+        belief = {name: getattr(self.belief, name).tolist() for name in ("V", "F", "G")}
+        super().restore({**state, "belief": {**state["belief"], **belief}})
+        self._set_unit(self._scene)
+
+    def _again(self, kept: dict[str, Any]) -> None:
+        """Go the way of the results again: to the last estimate at once, then one by one."""
+        values = np.array(kept["values"], float).reshape(-1, self.model.d)
+        rows = list(zip(kept["arms"], kept["where"], values, strict=True))
+        self.origin[:] = kept["origin"]
+        self.fitted = int(kept["fitted"])
+        self.block_of = {int(item): int(block) for item, block in kept["block_of"]}
+        for arm, block, y in rows[: self.fitted]:
+            self.data.add(arm, block, y)
+            self.belief.pulls[arm] += 1.0
+            self.belief.N[arm] += 1.0
+        self.within[:], self.between[:] = kept["within"], kept["between"]
+        self.belief.scatter.freedom[:] = kept["freedom"]
+        self.rebuild()
+        for arm, block, y in rows[self.fitted :]:
+            self._take(arm, y, block)
+
+
+def inverse_of(S: Floats) -> Floats:
+    """Return the inverses of covariances (K, d, d)."""
+    return np.asarray(np.linalg.inv(S), np.float64)
+
+
+def root_of(U: Floats) -> Floats:
+    """Return a factor of a covariance that may be singular.
+
+    Examples
+    --------
+    >>> root_of(np.zeros((1, 1)))
+    array([[0.]])
+    """
+    values, vectors = np.linalg.eigh(U)
+    return np.ascontiguousarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def _doubled(array: Any) -> Any:
+    more = np.zeros((2 * len(array), *array.shape[1:]), array.dtype)
+    more[: len(array)] = array
+    return more

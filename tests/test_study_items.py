@@ -1,0 +1,105 @@
+"""Studies whose results share items: tickets, files, corrections, replay, export."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from zlib import crc32
+
+import numpy as np
+import pytest
+
+from psips import InputError, Problem, Study
+from psips.study.exports import as_csv
+
+ARMS = ["A", "B", "C"]
+
+
+def study(**given) -> Study:
+    problem = Problem(
+        objectives={"yield": "max", "cost": "min"}, arms=ARMS, **{"blocks": True, **given}
+    )
+    moments = iter(
+        datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=n) for n in range(10**6)
+    )
+    return Study.create(problem, "sqlite://", name="s", seed=1, clock=lambda: next(moments))
+
+
+def values(arm: str, item: str | None, seed: int) -> list[float]:
+    rng = np.random.default_rng([seed, ARMS.index(arm), crc32(str(item).encode())])
+    shared = np.random.default_rng(crc32(str(item).encode())).normal(size=2)
+    return (shared + [ARMS.index(arm), 1.0] + 0.5 * rng.normal(size=2)).tolist()
+
+
+def go(trial: Study, n: int) -> None:
+    for _ in range(n):
+        (ticket,) = trial.ask()
+        trial.tell(ticket, values(ticket.arm, ticket.item, 1))
+
+
+def test_tickets_have_items_and_the_log_replays() -> None:
+    trial = study()
+    go(trial, 40)
+    tickets = trial.state.ledger.tickets
+    assert {(t.arm, t.item) for t in tickets} == {(r.arm, r.item) for r in trial.told}
+    assert len({(t.arm, t.item) for t in tickets}) == 40
+    found = trial.verify()
+    assert found.problems == ()
+    twin = trial.state.session.engine.belief.theta.tolist()
+    trial.replayed()
+    assert trial.state.session.engine.belief.theta.tolist() == twin
+
+
+def test_a_correction_and_a_withdrawal_work_the_past_out_anew() -> None:
+    trial = study()
+    go(trial, 30)
+    trial.correct({"yield": 9.0}, result=5, reason="slip")
+    trial.withdraw(result=7, reason="broken")
+    go(trial, 10)
+    assert trial.verify().problems == ()
+    assert trial.state.session.results == 39
+    counted = [r for r in trial.told if r.counts]
+    plain = [(r.arm, r.item) for r in counted]
+    assert len(set(plain)) == len(plain)
+
+
+def test_open_tickets_hold_their_items_and_cancelled_ones_give_them_back() -> None:
+    trial = study()
+    first = trial.ask(6)
+    second = trial.ask(6)
+    pairs = [(t.arm, t.item) for t in (*first, *second)]
+    assert len(set(pairs)) == 12
+    trial.cancel(first[0].id)
+    third = trial.ask(6)
+    assert (first[0].arm, first[0].item) in [(t.arm, t.item) for t in third]
+
+
+def test_a_file_has_a_column_item(tmp_path) -> None:
+    trial = study()
+    path = tmp_path / "r.csv"
+    path.write_text("arm,item,yield,cost\nA,q1,1,2\nB,q1,2,2\nC,,3,1\n")
+    trial.tell_file(path)
+    assert [r.item for r in trial.told] == ["q1", "q1", None]
+    assert as_csv(trial).splitlines()[0].startswith("number,told,ticket,arm,item,yield,cost")
+    assert trial.to_frame()["item"].tolist()[:2] == ["q1", "q1"]
+    (ticket,) = trial.ask()
+    with pytest.raises(InputError, match="is for item"):
+        trial.tell(ticket, [1.0, 2.0], block="elsewhere")
+
+
+def test_the_cache_goes_on_as_the_log_does(tmp_path) -> None:
+    problem = Problem(objectives=["yield", "cost"], arms=ARMS, blocks=True)
+    url = f"sqlite:///{tmp_path}/s.db"
+    trial = Study.create(problem, url, name="s", seed=1)
+    go(trial, 110)  # 220 events: the state was cached
+    again = Study.open("s", url)
+    go(again, 5)
+    assert again.verify().problems == ()
+    assert trial.ask()[0].item is not None
+
+
+def test_a_study_without_items_takes_none() -> None:
+    trial = study(blocks=False)
+    assert trial.ask()[0].item is None
+    assert "item" not in trial.ask()[0].to_dict()
+    with pytest.raises(InputError, match="has no items"):
+        trial.tell("A", [1.0, 2.0], block="q1")
