@@ -1,0 +1,104 @@
+"""Parts of pages that are made from the code: help of the command line, requests over HTTP.
+
+They lie in ``_generated`` while the site is built; pages of ``reference`` include them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+FOLDER = "_generated"
+
+
+def write_pages(source: Path) -> None:
+    """Write all parts below the folder of the pages."""
+    folder = source / FOLDER
+    folder.mkdir(exist_ok=True)
+    for name, text in (("command-line", command_line()), ("http", http())):
+        file = folder / f"{name}.txt"
+        if not file.exists() or file.read_text(encoding="utf-8") != text:
+            file.write_text(text, encoding="utf-8")
+
+
+def command_line() -> str:
+    """Return the help of every command, each below a heading of its own."""
+    from typer.main import get_command
+
+    from psips.cli import app
+
+    return "\n".join(_helps(get_command(app), "psips", None))
+
+
+def _helps(command: Any, name: str, above: Any) -> list[str]:
+    context = command.make_context(
+        name, [], parent=above, resilient_parsing=True, max_content_width=88, terminal_width=88
+    )
+    parts = [f"## `{name}`\n\n```text\n{command.get_help(context).strip()}\n```\n"]
+    for below in sorted(getattr(command, "commands", {})):
+        parts += _helps(command.commands[below], f"{name} {below}", context)
+    return parts
+
+
+def http() -> str:
+    """Return the requests of the JSON interface, from its own description."""
+    import tempfile
+
+    from psips.store import open_store
+    from psips.web.app import make_app
+
+    with tempfile.TemporaryDirectory() as folder:
+        store = open_store(f"sqlite:///{folder}/none.db")
+        described = make_app(store).app.openapi()
+        store.close()
+    parts = []
+    for path, ways in described["paths"].items():
+        for way, request in ways.items():
+            parts.append(f"## {request['summary']}\n")
+            parts.append(f"`{way.upper()} {path}`\n\n{request['description']}\n")
+            rows = _parameters(request) + _body(request, described)
+            if rows:
+                parts.append("| field | | | meaning |\n|---|---|---|---|")
+                parts += [f"| {' | '.join(row)} |" for row in rows]
+                parts.append("")
+    return "\n".join(parts)
+
+
+def _parameters(request: dict[str, Any]) -> list[tuple[str, ...]]:
+    return [
+        (f"`{one['name']}`", _kind(one["schema"]), f"in the {one['in']}", _meaning(one))
+        for one in request.get("parameters", [])
+    ]
+
+
+def _body(request: dict[str, Any], described: dict[str, Any]) -> list[tuple[str, ...]]:
+    if "requestBody" not in request:
+        return []
+    content = request["requestBody"]["content"]["application/json"]["schema"]
+    schema = described["components"]["schemas"][content["$ref"].rsplit("/", 1)[-1]]
+    needed = schema.get("required", [])
+    return [
+        (f"`{name}`", _kind(one), "needed" if name in needed else "", _meaning(one))
+        for name, one in schema["properties"].items()
+    ]
+
+
+def _kind(schema: dict[str, Any]) -> str:
+    if "anyOf" in schema:
+        kinds = [_kind(one) for one in schema["anyOf"]]
+        return " or ".join(kind for kind in kinds if kind != "null")
+    words = {"integer": "whole number", "boolean": "true or false", "string": "text"}
+    kind = schema.get("type", "")
+    if kind == "array":
+        return f"list of {_kind(schema['items'])}s"
+    return words.get(kind, kind)
+
+
+def _meaning(one: dict[str, Any]) -> str:
+    said = one.get("description", "")
+    schema = one.get("schema", one)
+    for key, text in (("default", "default {}"), ("minimum", "at least {}"), ("maximum", "at most {:,}")):
+        value = schema.get(key)
+        if value not in (None, "", False):
+            said = f"{said} {text.format(value).capitalize()}.".strip()
+    return said
