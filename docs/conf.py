@@ -13,6 +13,7 @@ matplotlib.use("Agg")
 
 from docutils import nodes
 from docutils.utils.math import latex2mathml
+from pygments.lexers.special import TextLexer
 
 from psips import __version__
 
@@ -32,7 +33,10 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/**/*.py"]
-suppress_warnings = ["config.cache"]  # the order of the gallery is a function
+suppress_warnings = [
+    "config.cache",  # the settings of the gallery have a function in them
+    "myst.xref_missing",  # links within a page to places made by HTML; links.py looks for them
+]
 html_math_renderer = "mathml"
 
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
@@ -65,6 +69,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,
+    "write_computation_times": False,
     "show_signature": False,
     "min_reported_time": 10**6,
     "remove_config_comments": True,
@@ -109,5 +114,6 @@ def _block(self: Any, node: nodes.math_block) -> None:
 
 def setup(app: Any) -> None:
     """Formulas as MathML, which browsers read without scripts; pages made from the code."""
+    app.add_lexer("csv", TextLexer)
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     app.connect("config-inited", lambda app, _: generate.write_pages(Path(app.srcdir)))

@@ -11,7 +11,7 @@ something about all.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from psips import Session, environments, instance, simulate
+from psips import Problem, Session, environments, instance, simulate
 
 chips = instance("noc")
 problem = chips.problem
@@ -40,7 +40,8 @@ print(f"{len(session.pareto_set)} are Pareto-optimal; right: {chips.is_right(ses
 
 # %%
 # Blue designs are the set found; the size of a mark is how often the design was simulated. The true means
-# are drawn, which the session did not see. Many designs of the front were hardly simulated themselves.
+# are drawn, which the session did not see. The few designs that were simulated often lie at the ends of the
+# cloud, where they tell most about the model.
 means = environments.environment_of(chips).means
 found = np.isin(problem.arms, session.pareto_set)
 figure, ax = plt.subplots(figsize=(7.2, 5.0))
@@ -56,9 +57,7 @@ ax.spines[["top", "right"]].set_visible(False)
 # What the features are worth
 # ---------------------------
 # The same designs as options that have nothing to do with each other: after as many results as the session
-# needed, each has been measured a few dozen times, and the candidate set is far from settled.
-from psips import Problem  # noqa: E402
-
+# needed, most have been simulated a few times, and nothing is settled.
 alone = Problem(
     arms=problem.arms,
     objectives=dict(zip(problem.objectives, problem.directions, strict=True)),
@@ -72,4 +71,4 @@ without = simulate(
     max_results=session.results,
 )
 print("stopped without features:", without.stopped)
-print(f"probability of another set, with features: {session.status().probability_of_change:.2g}")
+print(len(without.candidate_set), "candidates then; with features", len(session.pareto_set))

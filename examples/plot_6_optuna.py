@@ -68,9 +68,9 @@ print(len(front), "trials are on the front that Optuna reports")
 # %%
 # psips confirms it
 # -----------------
-# The arms are trials of that front; at most eight of them, spread over it, keep this page short. Errors and
+# The arms are trials of that front; five of them, spread over it, keep this page short. Errors and
 # times are positive and skewed, so their logarithms are compared; their noise is estimated.
-places = np.unique(np.linspace(0, len(front) - 1, 8).round().astype(int))
+places = np.unique(np.linspace(0, len(front) - 1, 5).round().astype(int))
 trials = {f"trial {front[k].number}": front[k] for k in places}
 skewed = {"direction": "min", "transform": "log"}
 problem = Problem(arms=list(trials), objectives={"error": skewed, "milliseconds": skewed})

@@ -36,10 +36,10 @@ direction = "min"
 variance = 0.5
 
 [guess]
-placebo = [0.0, [0.1, 0.3]]
-"low dose" = [[0.5, 0.9], 0.4]
-"high dose" = [[0.9, 1.2], [0.8, 1.1]]
-combination = [[0.6, 1.0], [0.9, 1.2]]
+placebo = [0.0, [0.1, 0.2]]
+"low dose" = [[0.6, 0.8], 0.6]
+"high dose" = [[1.2, 1.5], [0.9, 1.1]]
+combination = [[0.7, 0.9], [1.4, 1.7]]
 """
 file = Path(tempfile.mkdtemp()) / "design.toml"
 file.write_text(DESIGN)
