@@ -33,7 +33,9 @@ def main() -> int:
         [sys.executable, HERE / "links.py", SITE],
     ]
     if not asked.no_pages:
-        steps.insert(0, [sys.executable, "-m", "pytest", HERE.parent / "tests" / "test_pages.py"])
+        steps.insert(
+            0, [sys.executable, "-m", "pytest", HERE.parent / "tests" / "test_pages.py"]
+        )
     for step in steps:
         code = subprocess.run([str(word) for word in step], check=False).returncode
         if code:

@@ -48,8 +48,8 @@ napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
 
-# Names of other projects become links if their lists can be fetched: PSIPS_DOCS_LINKS=1. A build
-# uses no network otherwise.
+# Names of other projects become links if their lists can be fetched: PSIPS_DOCS_LINKS=1. A
+# build uses no network otherwise.
 intersphinx_mapping = (
     {
         "python": ("https://docs.python.org/3", None),
@@ -75,7 +75,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "plot_gallery": True,
     "thumbnail_size": (480, 320),
-    "matplotlib_animations": False,
+    "ignore_repr_types": r"matplotlib\.(axes|figure|legend|text)",
     "capture_repr": ("_repr_html_", "__repr__"),
     "reset_modules": (lambda _conf, _file: _plain_figures(),),
 }
@@ -97,7 +97,9 @@ def _plain_figures() -> None:
     import matplotlib.pyplot as plt
 
     plt.rcdefaults()
-    plt.rcParams.update({"figure.dpi": 110, "font.size": 10, "figure.constrained_layout.use": True})
+    plt.rcParams.update(
+        {"figure.dpi": 110, "font.size": 10, "figure.constrained_layout.use": True}
+    )
 
 
 def _inline(self: Any, node: nodes.math) -> None:

@@ -27,16 +27,15 @@ def command_line() -> str:
 
     from psips.cli import app
 
-    return "\n".join(_helps(get_command(app), "psips", None))
+    return "\n".join(_helps(get_command(app), ["psips"], None))
 
 
-def _helps(command: Any, name: str, above: Any) -> list[str]:
-    context = command.make_context(
-        name, [], parent=above, resilient_parsing=True, max_content_width=88, terminal_width=88
-    )
-    parts = [f"## `{name}`\n\n```text\n{command.get_help(context).strip()}\n```\n"]
+def _helps(command: Any, names: list[str], above: Any) -> list[str]:
+    wide = {"max_content_width": 88, "terminal_width": 88}
+    context = command.make_context(names[-1], [], above, resilient_parsing=True, **wide)
+    parts = [f"## `{' '.join(names)}`\n\n```text\n{command.get_help(context).strip()}\n```\n"]
     for below in sorted(getattr(command, "commands", {})):
-        parts += _helps(command.commands[below], f"{name} {below}", context)
+        parts += _helps(command.commands[below], [*names, below], context)
     return parts
 
 
@@ -56,7 +55,7 @@ def http() -> str:
             parts.append(f"`{way.upper()} {path}`\n\n{request['description']}\n")
             rows = _parameters(request) + _body(request, described)
             if rows:
-                parts.append("| field | | | meaning |\n|---|---|---|---|")
+                parts.append("| field | what it is | | meaning |\n|---|---|---|---|")
                 parts += [f"| {' | '.join(row)} |" for row in rows]
                 parts.append("")
     return "\n".join(parts)
@@ -95,7 +94,8 @@ def _kind(schema: dict[str, Any]) -> str:
 def _meaning(one: dict[str, Any]) -> str:
     said = one.get("description", "")
     schema = one.get("schema", one)
-    for key, text in (("default", "default {}"), ("minimum", "at least {}"), ("maximum", "at most {:,}")):
+    words = {"default": "default {}", "minimum": "at least {:g}", "maximum": "at most {:,.0f}"}
+    for key, text in words.items():
         value = schema.get(key)
         if value not in (None, "", False):
             said = f"{said} {text.format(value).capitalize()}.".strip()

@@ -2,8 +2,8 @@
 
     python docs/links.py docs/_build/html
 
-A link within the site needs its file, and the place in it that it names. Links that lead elsewhere
-are counted; they must be https.
+A link within the site needs its file, and the place in it that it names. Links that lead
+elsewhere are counted; they must be https.
 """
 
 from __future__ import annotations
@@ -48,9 +48,8 @@ def check(site: Path) -> tuple[list[str], int]:
             target = (file.parent / unquote(urlsplit(path).path)).resolve() if path else file
             if not target.is_file():
                 wrong.append(f"{here}: {link} leads nowhere")
-            elif place and target.suffix == ".html" and target in pages:
-                if unquote(place) not in pages[target].places:
-                    wrong.append(f"{here}: {link} names a place that is not there")
+            elif place and target in pages and unquote(place) not in pages[target].places:
+                wrong.append(f"{here}: {link} names a place that is not there")
     return wrong, elsewhere
 
 

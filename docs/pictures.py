@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from psips import Problem, Session, environments, instance, plots
+from psips.input.seeds import draw_key
 from psips.simulation import play
 
 FOLDER = Path(__file__).parent / "figures" / "start"
@@ -47,25 +48,39 @@ def demo() -> None:
     trial = instance("cov-boost")
     rng = np.random.default_rng(2)
     session = Session(trial.problem, delta=0.1, rng=rng)
-    from psips.input.seeds import draw_key
-
     play(session, environments.environment_of(trial), draw_key(rng), max_results=10**6)
-    pulls = session.pulls
-    order = sorted(pulls, key=lambda name: pulls[name])
-    figure, (left, right) = plt.subplots(
+    both, (left, right) = plt.subplots(
         1, 2, figsize=(12.5, 4.6), gridspec_kw={"width_ratios": [1.25, 1], "wspace": 0.5}
     )
+    draw_found(session, left)
+    draw_patients(session, right)
+    save(both, "demo")
+    for name, draw in (("found", draw_found), ("patients", draw_patients)):
+        figure, ax = plt.subplots(figsize=(6.4, 5.4))
+        draw(session, ax)
+        save(figure, name)
+
+
+def draw_found(session: Session, left: plt.Axes) -> None:
     plots.front(session, left, ["anti-spike IgG", "cellular response"])
-    left.set_title("20 boosters, measured until the question is settled", loc="left", fontsize=10)
+    left.set_title(
+        "20 boosters, measured until the question is settled", loc="left", fontsize=10
+    )
+
+
+def draw_patients(session: Session, right: plt.Axes) -> None:
+    pulls = session.pulls
+    order = sorted(pulls, key=lambda name: pulls[name])
     colours = [BLUE if name in session.candidate_set else GREY for name in order]
     right.barh(order, [pulls[name] for name in order], color=colours)
     right.axvline(session.results / len(pulls), color=VERMILION, lw=1)
-    right.text(session.results / len(pulls) * 1.1, 0.2, "equal shares", color=VERMILION, fontsize=9)
+    right.text(
+        session.results / len(pulls) * 1.1, 0.2, "equal shares", color=VERMILION, fontsize=9
+    )
     right.set_xlabel("patients")
     right.set_title(f"{session.results:,} patients, unequally shared", loc="left", fontsize=10)
     right.tick_params(axis="y", labelsize=7.5)
     right.spines[["top", "right"]].set_visible(False)
-    save(figure, "demo")
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ plots.front(session, objectives=["anti-spike IgG", "cellular response"])
 # %%
 # Where the patients went
 # -----------------------
-# Two boosters out of twenty got most of the patients. Those that are plainly worse got some thirty each.
+# Three boosters out of twenty got most of the patients. Those that are plainly worse got some thirty each.
 pulls = session.pulls
 order = sorted(pulls, key=pulls.get)
 figure, ax = plt.subplots(figsize=(7.2, 5.2))
@@ -61,6 +61,10 @@ ax.spines[["top", "right"]].set_visible(False)
 # The same trial with equal shares, stopped by the same rule. Ten trials each; the medians are what to
 # compare, and one run of either may be lucky.
 adaptive = psips.simulate_many(trial, runs=10, delta=0.1, seed=3)
-equal = psips.simulate_many(trial, runs=10, delta=0.1, seed=3, sampling="round-robin")
+equal = psips.simulate_many(
+    trial, runs=10, delta=0.1, seed=3, sampling="round-robin"
+)
 for name, runs in (("psips", adaptive), ("equal shares", equal)):
-    print(f"{name}: {np.median(runs.samples):,.0f} patients, {runs.errors} wrong of {runs.runs}")
+    print(
+        f"{name}: {np.median(runs.samples):,.0f} patients, {runs.errors} wrong of {runs.runs}"
+    )

@@ -26,9 +26,15 @@ from psips import Problem, Session, plots
 # Nobody knows the noise, so no covariance is given: psips estimates it for each setting by itself. Times
 # are skewed (a hiccup makes them longer, nothing makes them much shorter), so their logarithm is compared.
 settings = {
-    **{f"zlib {level}": lambda text, n=level: zlib.compress(text, n) for level in (1, 3, 6, 9)},
+    **{
+        f"zlib {level}": lambda text, n=level: zlib.compress(text, n)
+        for level in (1, 3, 6, 9)
+    },
     "bz2": bz2.compress,
-    **{f"lzma {level}": lambda text, n=level: lzma.compress(text, preset=n) for level in (0, 3)},
+    **{
+        f"lzma {level}": lambda text, n=level: lzma.compress(text, preset=n)
+        for level in (0, 3)
+    },
 }
 problem = Problem(
     arms=list(settings),
@@ -54,7 +60,10 @@ def measure(setting):
     text = source[start : start + PIECE]
     begun = perf_counter()
     packed = settings[setting](text)
-    return {"milliseconds": 1000 * (perf_counter() - begun), "size": len(packed) / PIECE}
+    return {
+        "milliseconds": 1000 * (perf_counter() - begun),
+        "size": len(packed) / PIECE,
+    }
 
 
 print(measure("zlib 6"))
@@ -68,7 +77,12 @@ while not session.stopped and not session.exhausted:
     setting = session.ask()
     session.tell(setting, measure(setting))
 
-print("stopped" if session.stopped else "the budget has ended", "after", session.results, "results")
+print(
+    "stopped" if session.stopped else "the budget has ended",
+    "after",
+    session.results,
+    "results",
+)
 print("candidates:", ", ".join(session.candidate_set))
 
 # %%
@@ -77,4 +91,4 @@ ax = plots.front(session)
 
 # %%
 # How often each was measured: the effort went to the settings that are close to each other.
-print({setting: n for setting, n in sorted(session.pulls.items(), key=lambda item: -item[1])})
+print(dict(sorted(session.pulls.items(), key=lambda item: -item[1])))

@@ -22,7 +22,6 @@ problem = Problem(
         "seconds": {"direction": "min", "transform": "log"},
         "complained": {"direction": "min", "kind": "binary"},
     },
-    control="today",
     name="checkout",
 )
 
@@ -64,10 +63,8 @@ def visit(versions):
 # not yet told counts in the choice, so a batch is spread as it should be. The evidence is judged at the
 # end of each batch, and looking that often is paid for: no correction for "peeking" is needed.
 session = Session(problem, delta=0.05, rng=1)
-course = []
 while not session.stopped and session.results < 40_000:
     session.tell(visit(session.ask(400)))
-    course.append((session.results, dict(session.pulls)))
 
 print(f"{session.results:,} visitors; stopped: {session.stopped}")
 print("worth keeping:", ", ".join(session.candidate_set))

@@ -22,7 +22,9 @@ problem = Problem(
     objectives={"signal": "max", "drift": "min"},
     covariance=[[1.0, 0.2], [0.2, 0.6]],
 )
-truth = np.array([[5.0, 3.0], [6.2, 3.4], [4.1, 2.1], [5.6, 4.4], [6.9, 4.6], [3.0, 2.9]])
+truth = np.array(
+    [[5.0, 3.0], [6.2, 3.4], [4.1, 2.1], [5.6, 4.4], [6.9, 4.6], [3.0, 2.9]]
+)
 INSTRUMENTS, LOST = 6, 0.04
 
 
@@ -53,7 +55,9 @@ def work(session, instruments, seed):
 
 session = Session(problem, delta=0.05, rng=1)
 hours, ran = work(session, INSTRUMENTS, seed=2)
-print(f"{session.results} results in {hours:,.0f} hours: {', '.join(session.pareto_set)}")
+print(
+    f"{session.results} results in {hours:,.0f} hours: {', '.join(session.pareto_set)}"
+)
 print("asked for and never told:", sum(session.pending.values()))
 
 # %%
@@ -62,7 +66,13 @@ colours = dict(zip(problem.arms, plt.colormaps["tab10"].colors, strict=False))
 figure, ax = plt.subplots(figsize=(8.0, 3.4))
 for place, begun, ended, arm, lost in ran:
     if begun < 48:
-        ax.barh(place + 1, ended - begun, left=begun, color=colours[arm], edgecolor="white")
+        ax.barh(
+            place + 1,
+            ended - begun,
+            left=begun,
+            color=colours[arm],
+            edgecolor="white",
+        )
         if lost:
             ax.plot(ended - 0.4, place + 1, "kx")
 ax.set(xlabel="hours", ylabel="instrument", xlim=(0, 48))
@@ -81,7 +91,9 @@ for instruments in (1, INSTRUMENTS):
         one = Session(problem, delta=0.05, rng=seed)
         done.append((work(one, instruments, seed)[0], one.results))
     took, results = np.mean(done, axis=0)
-    print(f"{instruments} instrument(s): {results:,.0f} results, {took:,.0f} hours on average")
+    print(
+        f"{instruments} instrument(s): {results:,.0f} results, {took:,.0f} hours on average"
+    )
 
 # %%
 plots.front(session)

@@ -35,13 +35,17 @@ while not session.stopped:
     session.tell(design, runs.pull(design))
 
 pulls = np.array(list(session.pulls.values()))
-print(f"{session.results:,} simulations of {np.count_nonzero(pulls)} of {problem.K} designs")
-print(f"{len(session.pareto_set)} are Pareto-optimal; right: {chips.is_right(session.pareto_set)}")
+print(
+    f"{session.results:,} simulations of {np.count_nonzero(pulls)} of {problem.K} designs"
+)
+print(
+    f"{len(session.pareto_set)} are Pareto-optimal; right: {chips.is_right(session.pareto_set)}"
+)
 
 # %%
 # Blue designs are the set found; the size of a mark is how often the design was simulated. The true means
-# are drawn, which the session did not see. The few designs that were simulated often lie at the ends of the
-# cloud, where they tell most about the model.
+# are drawn, which the session did not see. Few designs were simulated, and those often:
+# they tell most about the model.
 means = environments.environment_of(chips).means
 found = np.isin(problem.arms, session.pareto_set)
 figure, ax = plt.subplots(figsize=(7.2, 5.0))
@@ -71,4 +75,8 @@ without = simulate(
     max_results=session.results,
 )
 print("stopped without features:", without.stopped)
-print(len(without.candidate_set), "candidates then; with features", len(session.pareto_set))
+print(
+    len(without.candidate_set),
+    "candidates then; with features",
+    len(session.pareto_set),
+)

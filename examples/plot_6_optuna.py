@@ -6,8 +6,7 @@ Optuna proposes settings; here it tunes a small model for accuracy and for speed
 (another split of the data, another seed), and each trial is evaluated once. So the front that it reports is
 partly luck: a trial is on it because it is good, or because its noise was kind.
 
-psips takes the trials of the front, and those close behind it, and measures them again until it is known
-which of them are Pareto-optimal.
+psips takes trials of that front and measures them again, until it is known which of them are Pareto-optimal.
 """
 
 from time import perf_counter
@@ -58,6 +57,7 @@ def objective(trial):
     )
 
 
+evaluate(4, 1.0, 1.0)  # the first call of anything is slow
 study = optuna.create_study(
     directions=["minimize", "minimize"], sampler=optuna.samplers.TPESampler(seed=1)
 )
@@ -73,20 +73,30 @@ print(len(front), "trials are on the front that Optuna reports")
 places = np.unique(np.linspace(0, len(front) - 1, 5).round().astype(int))
 trials = {f"trial {front[k].number}": front[k] for k in places}
 skewed = {"direction": "min", "transform": "log"}
-problem = Problem(arms=list(trials), objectives={"error": skewed, "milliseconds": skewed})
+problem = Problem(
+    arms=list(trials), objectives={"error": skewed, "milliseconds": skewed}
+)
 
 session = Session(problem, delta=0.1, budget=2500, rng=1)
 while not session.stopped and not session.exhausted:
     name = session.ask()
     session.tell(name, evaluate(**trials[name].params))
 
-print("stopped" if session.stopped else "budget used up", "after", session.results, "evaluations")
+print(
+    "stopped" if session.stopped else "budget used up",
+    "after",
+    session.results,
+    "evaluations",
+)
 print("candidates:", ", ".join(session.candidate_set))
-print("only lucky:", ", ".join(sorted(set(trials) - set(session.candidate_set))) or "none")
+print(
+    "only lucky:",
+    ", ".join(sorted(set(trials) - set(session.candidate_set))) or "none",
+)
 
 # %%
-# What one evaluation said (crosses), and what the mean is (95% ellipses). Trials were on Optuna's front because
-# their one evaluation was kind to them.
+# What the one evaluation by Optuna said (crosses), and what the mean is (95% ellipses). The axes have
+# logarithms, as these are what is compared. A cross far from its ellipse was luck, good or bad.
 ax = plots.front(session)
 for trial in trials.values():
-    ax.plot(*trial.values, "x", color="#D55E00", zorder=5)
+    ax.plot(*np.log(trial.values), "x", color="#D55E00", zorder=5)

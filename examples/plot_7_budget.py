@@ -20,7 +20,16 @@ problem = Problem(
     control="today",
 )
 truth = np.array(
-    [[10, 5], [9.1, 4.4], [10.4, 5.9], [11.3, 3.9], [8.8, 5.2], [10.1, 5.3], [11.0, 5.6], [9.6, 4.0]]
+    [
+        [10, 5],
+        [9.1, 4.4],
+        [10.4, 5.9],
+        [11.3, 3.9],
+        [8.8, 5.2],
+        [10.1, 5.3],
+        [11.0, 5.6],
+        [9.6, 4.0],
+    ]
 )
 
 # %%
@@ -32,7 +41,10 @@ session = Session(problem, delta=0.05, goal="beat control", budget=1200, rng=1)
 line = np.random.default_rng(4)
 while not session.stopped and not session.exhausted:
     recipe = session.ask()
-    session.tell(recipe, line.multivariate_normal(truth[names.index(recipe)], problem.covariance))
+    session.tell(
+        recipe,
+        line.multivariate_normal(truth[names.index(recipe)], problem.covariance),
+    )
 
 print(session.claim or "nothing was proven")
 print(f"{session.spent:.0f} of {session.budget:.0f} hours spent")
@@ -52,7 +64,10 @@ poor = Session(problem, delta=0.05, goal="beat control", budget=200, rng=1)
 line = np.random.default_rng(4)
 while not poor.stopped and not poor.exhausted:
     recipe = poor.ask()
-    poor.tell(recipe, line.multivariate_normal(truth[names.index(recipe)], problem.covariance))
+    poor.tell(
+        recipe,
+        line.multivariate_normal(truth[names.index(recipe)], problem.covariance),
+    )
 
 print(poor.claim or "nothing was proven")
 print(poor.status())

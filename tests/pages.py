@@ -3,15 +3,15 @@
 One folder and one namespace for each page. A fenced block is
 
 * ``python`` with ``>>>``: run, and what it prints compared;
-* ``console``: each line that begins with ``$ `` is run by a shell, in which ``psips`` is this psips,
-  and what it prints compared; it must end with code 0 unless a line ``[code 3]`` follows;
+* ``console``: each line that begins with ``$ `` is run by a shell, in which ``psips`` is this
+  psips, and what it prints compared; it ends with code 0 unless a line ``[code 3]`` follows;
 * ``sh``: run as a whole, ends with code 0; what it prints is not looked at;
-* ``toml``, ``csv`` and ``python`` below a line that is a file's name (`` `design.toml`: ``): written to
-  that file; ``toml`` without a name is parsed;
+* ``toml``, ``csv`` and ``python`` below a line that is a file's name (`` `design.toml`: ``):
+  written to that file; ``toml`` without a name is parsed;
 * of another kind: text that nobody runs.
 
-``...`` stands for anything, white space counts as one blank. ``<!-- not run: why -->`` on a line before
-a block leaves it out, and says why.
+``...`` stands for anything, white space counts as one blank. ``<!-- not run: why -->`` on a
+line before a block leaves it out, and says why.
 """
 
 from __future__ import annotations
@@ -89,7 +89,9 @@ def _run(block: Block, space: dict[str, Any], folder: Path) -> None:
         tomllib.loads(block.text)
     elif block.kind == "python":
         if ">>>" not in block.text:
-            raise AssertionError("Python without >>> that no line leaves out or names a file of")
+            raise AssertionError(
+                "Python without >>> that no line leaves out or names a file of"
+            )
         _examine(block, space, folder)
 
 

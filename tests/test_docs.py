@@ -84,3 +84,32 @@ def test_the_costs_of_rules_are_those_that_were_measured() -> None:
         for said, is_so in zip(shown, (middle, min(ratios), max(ratios)), strict=True):
             assert abs(said / is_so - 1) < 0.05, (name, said, is_so)
     assert seen == 7
+
+
+def test_what_llms_txt_links_to_exists() -> None:
+    file = ROOT / "llms.txt"
+    assert missing_links(file, file.read_text()) == []
+
+
+def test_the_citation_has_the_version() -> None:
+    from psips import __version__
+
+    assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_links_of_the_site_that_lead_nowhere_are_seen(tmp_path: Path) -> None:
+    import runpy
+
+    check = runpy.run_path(str(ROOT / "docs" / "links.py"))["check"]
+    page = '<p id="here"><a href="b.html#there">x</a><a href="https://host/">y</a></p>'
+    (tmp_path / "a.html").write_text(page)
+    (tmp_path / "b.html").write_text('<a id="there" href="a.html#here">z</a>')
+    assert check(tmp_path) == ([], 1)
+    for wrong in (
+        'href="c.html"',
+        'href="b.html#nothing"',
+        'src="c.png"',
+        'href="http://host/"',
+    ):
+        (tmp_path / "a.html").write_text(f'<p id="here"><a {wrong}>x</a></p>')
+        assert len(check(tmp_path)[0]) == 1, wrong

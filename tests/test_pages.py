@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from pages import blocks_of, run_page
 
 ROOT = Path(__file__).parents[1]
