@@ -1,4 +1,4 @@
-"""Every schema of events that was ever written, from stored exports: read, verified, the same."""
+"""Every schema of events ever written, from stored exports: read, verified, the same."""
 
 from __future__ import annotations
 
