@@ -83,6 +83,7 @@ sphinx_gallery_conf = {
 html_theme = "furo"
 html_title = "psips"
 html_static_path = ["_static"]
+html_extra_path = ["calibration.csv"]  # beside the page that speaks of it
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
