@@ -8,13 +8,21 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FOLDERS = [p.name for p in (ROOT / "src" / "psips").iterdir() if (p / "__init__.py").exists()]
 
 
 def missing_links(page: Path, text: str) -> list[str]:
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)
-    return [link for link in links if not (page.parent / link).exists()]
+    return [link for link in links if not (_source_of(page, link)).exists()]
+
+
+def _source_of(page: Path, link: str) -> Path:
+    """The gallery is made from the examples when the site is built."""
+    name = link.partition("gallery/")[2]
+    if not name:
+        return page.parent / link
+    return ROOT / "examples" / ("README.rst" if name == "index" else f"{name}.py")
 
 
 def missing_modules(text: str) -> list[str]:
@@ -43,3 +51,65 @@ def test_missing_ones_are_seen() -> None:
 def test_every_layer_is_in_the_table_of_contributing() -> None:
     table = (ROOT / "CONTRIBUTING.md").read_text()
     assert [name for name in FOLDERS if f"| `{name}/` |" not in table] == []
+
+
+def test_the_costs_of_rules_are_those_that_were_measured() -> None:
+    import csv
+    import math
+
+    def rows_of(rule: str) -> dict[str, float]:
+        with (ROOT / "docs" / "calibration.csv").open() as file:
+            return {
+                row["family"]: float(row["mean_samples"])
+                for row in csv.DictReader(file)
+                if row["rule"] == rule and float(row["delta"]) == 0.1
+            }
+
+    page = (ROOT / "docs" / "choose.md").read_text()
+    default, ordinary = rows_of("glr measured"), rows_of("certified")
+    seen = 0
+    for line in re.findall(r"^\| `.*", page, re.M):
+        name, _, mean, span = [cell.strip() for cell in line.split("|")[1:5]]
+        rule = name.replace("`", "").replace(",", "").replace("sharp", "sharp kappa=2")
+        ratios = [
+            found / default[family]
+            for family, found in rows_of(rule).items()
+            if family in ordinary and family in default
+        ]
+        if not ratios or not span:
+            continue
+        seen += 1
+        shown = [float(mean), *map(float, span.split(" to "))]
+        middle = math.exp(sum(map(math.log, ratios)) / len(ratios))
+        for said, is_so in zip(shown, (middle, min(ratios), max(ratios)), strict=True):
+            assert abs(said / is_so - 1) < 0.05, (name, said, is_so)
+    assert seen == 7
+
+
+def test_what_llms_txt_links_to_exists() -> None:
+    file = ROOT / "llms.txt"
+    assert missing_links(file, file.read_text()) == []
+
+
+def test_the_citation_has_the_version() -> None:
+    from psips import __version__
+
+    assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_links_of_the_site_that_lead_nowhere_are_seen(tmp_path: Path) -> None:
+    import runpy
+
+    check = runpy.run_path(str(ROOT / "docs" / "links.py"))["check"]
+    page = '<p id="here"><a href="b.html#there">x</a><a href="https://host/">y</a></p>'
+    (tmp_path / "a.html").write_text(page)
+    (tmp_path / "b.html").write_text('<a id="there" href="a.html#here">z</a>')
+    assert check(tmp_path) == ([], 1)
+    for wrong in (
+        'href="c.html"',
+        'href="b.html#nothing"',
+        'src="c.png"',
+        'href="http://host/"',
+    ):
+        (tmp_path / "a.html").write_text(f'<p id="here"><a {wrong}>x</a></p>')
+        assert len(check(tmp_path)[0]) == 1, wrong

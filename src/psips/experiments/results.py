@@ -22,6 +22,7 @@ INTRODUCTION = """\
 
 This page is written by a command from the files of one campaign; none of its numbers was typed.
 
+<!-- not run: it takes hours -->
 ```sh
 {command}
 ```

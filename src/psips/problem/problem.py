@@ -294,7 +294,7 @@ class Problem:
 
     @property
     def h(self) -> int:
-        """Number of rows of theta: features, the intercept among them; arms if unstructured."""
+        """Number of rows of theta, one per feature (and intercept) or, without any, per arm."""
         return self.K if self.features is None else int(self.features.shape[1])
 
     @property

@@ -96,6 +96,11 @@ def check_noise(
             f"at 'first-hit'"
         )
     rule = STOPPING[stopping]
+    if problem.blocks and (rule.settles or not rule.any_noise):
+        raise InputError(
+            f"the stopping rule {stopping!r} is not made for results that share items: choose "
+            f"stopping='glr' with calibration='measured', which is the default"
+        )
     fits = rule.any_noise or (rule.given_noise and not estimated)
     if not fits or calibration == "proven":
         asked = f"the stopping rule {stopping!r}"
@@ -160,8 +165,11 @@ def check_limits(
             f"the goal {goal.text!r} is reached by proofs of single answers, which there are "
             f"none of with limits: leave the goal out"
         )
-    if problem.prior is not None:
-        raise InputError("a prior does not go with limits: leave it out")
+    if problem.prior is not None or problem.blocks:
+        raise InputError(
+            f"{'blocks' if problem.blocks else 'a prior'} and limits do not go together: leave "
+            f"one of them out"
+        )
 
 
 def steps_of(

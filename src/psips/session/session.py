@@ -347,7 +347,7 @@ class Session:
 
     @property
     def spent(self) -> float:
-        """What the results cost: their number, if the problem has no costs."""
+        """What the results cost, which is their number if the problem has no costs."""
         return float(self.problem.costs @ self.engine.belief.pulls) + self.lost
 
     @property
@@ -358,7 +358,7 @@ class Session:
 
     @property
     def exhausted(self) -> bool:
-        """Whether what was told has used up the budget: there is room for no further arm."""
+        """Whether what was told has used up the budget, with room for no further arm."""
         if self.budget is None:
             return False
         return not has_room(self.problem, self.budget, self.budget - self.spent, 1)

@@ -97,6 +97,9 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
     if not has_certificates(problem) and not engine.program.stopping.predicts:
         why = "a linear problem has certificates with parameter_set=Ball(...) only"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
+    if problem.blocks:
+        why = "no proof is known where results share items"
+        return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
     if problem.limits and len(engine.belief.scatter.C):
         why = "no proof is known with limits where the noise is not one known covariance"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]

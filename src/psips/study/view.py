@@ -78,7 +78,7 @@ class View:
 
     @property
     def results(self) -> int:
-        """How many results count: those told, without the withdrawn and the held ones."""
+        """How many results count, without the withdrawn and the held ones."""
         return self.state.session.results
 
     @property
