@@ -252,3 +252,25 @@ def test_claims_of_many_arms_pay_for_their_number() -> None:
     bound = delta * runs + 3 * math.sqrt(delta * runs)
     assert (found >= math.log(K * (K - 1) / delta)).sum() <= bound
     assert (found >= math.log(1 / delta)).sum() > bound
+
+
+@pytest.mark.parametrize("objective", ["max", {"range": [-20, 20]}], ids=str)
+def test_a_tolerance_without_known_noise(objective: Any) -> None:
+    """Ties stop; an option beaten by a little more than the tolerance is not kept too often,
+    and is by a rule that takes the tolerance for larger than it is."""
+
+    def runs(means: list[float], believed: float, count: int) -> list[tuple[str, ...]]:
+        tolerant = Problem(objectives={"gain": objective}, arms=["A", "B"], epsilon=believed)
+        known = Problem(objectives=["gain"], arms=["A", "B"], covariance=[9.0])
+        environment = GaussianEnvironment(known, np.array([means]).T)
+        found = [
+            simulate(tolerant, environment, rng=seed, rules=CERTIFIED, max_results=9_000)
+            for seed in range(count)
+        ]
+        assert all(run.stopped for run in found)
+        return [run.candidate_set for run in found]
+
+    assert set(runs([0.0, 0.0], 0.5, 5)) <= {("A",), ("B",), ("A", "B")}
+    beaten = [0.0, -0.51]
+    assert sum("B" in one for one in runs(beaten, 0.5, 40)) <= 4
+    assert sum("B" in one for one in runs(beaten, 3.0, 40)) > 4
