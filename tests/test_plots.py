@@ -236,6 +236,15 @@ def test_the_line_of_the_front() -> None:
 def test_the_front_of_a_pair() -> None:
     points = np.array([[1.0, 3.0], [2.0, 2.0], [1.0, 2.0], [3.0, np.nan], [2.0, 2.0]])
     assert fronts.pair_front(points).tolist() == [True, True, False, False, True]
+    assert fronts.pair_front(np.zeros((0, 2))).tolist() == []
+    rng = np.random.default_rng(1)
+    for size in (1, 5, 40):
+        points = rng.integers(0, 6, (size, 2)).astype(float)  # many ties
+        points[rng.random(size) < 0.1, 1] = np.nan
+        least = (points[:, None] >= points[None]).all(axis=2)
+        more = (points[:, None] > points[None]).any(axis=2)
+        inside = np.isfinite(points).all(axis=1) & ~(least & more).any(axis=0)
+        assert fronts.pair_front(points).tolist() == inside.tolist()
 
 
 def test_names_never_cover_each_other() -> None:

@@ -128,10 +128,14 @@ def spans_decades(values: Floats) -> bool:
 
 def pair_front(points: Floats) -> Any:
     """Return which rows (n, 2) no other row dominates, where more is better."""
-    with np.errstate(invalid="ignore"):
-        least = (points[:, None] >= points[None]).all(axis=2)
-        more = (points[:, None] > points[None]).any(axis=2)
-    return np.isfinite(points).all(axis=1) & ~(least & more).any(axis=0)
+    inside = np.isfinite(points).all(axis=1)
+    first, second = points[inside].T
+    levels, level = np.unique(-first, return_inverse=True)  # the best first
+    most = np.full(len(levels), -np.inf)
+    np.maximum.at(most, level, second)
+    above = np.concatenate([[-np.inf], np.maximum.accumulate(most)[:-1]])  # at better levels
+    inside[inside] = (second == most[level]) & (second > above[level])
+    return inside
 
 
 def front_height(problem: Problem, plane: float) -> float:
