@@ -63,7 +63,6 @@ def savings(runs: int, rules: list[str], delta: float) -> None:
     print("|---|---|---|---|---|---|")
     for name, params in (
         ("correlated", {"rho": 0.0}),
-        ("correlated", {"rho": -0.9}),
         ("cov-boost", {}),
     ):
         for rule in rules:
