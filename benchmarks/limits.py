@@ -1,9 +1,12 @@
 """Limits: wrong sets, and samples beside the two-stage way, on dose-finding instances.
 
-    python benchmarks/limits.py --instances 20 --runs 100
+    python benchmarks/limits.py doses --instances 20 --runs 100
+    python benchmarks/limits.py edges --runs 1000
 
-Run i of an instance has the same noise with each rule. The ratio is of mean samples, with a 95%
-interval by the bootstrap over instances; the interval of a chance is Clopper-Pearson's.
+``edges``: truths that keep a limit, or break it, by 0.1 standard deviations of one result.
+``doses``: run i of an instance has the same noise with each rule. The ratio is of mean samples,
+with a 95% interval by the bootstrap over instances; the interval of a chance is
+Clopper-Pearson's.
 """
 
 from __future__ import annotations
@@ -12,7 +15,8 @@ import argparse
 
 import numpy as np
 
-from psips.problem.instances import instance
+from psips.problem import Problem
+from psips.problem.instances import Instance, instance
 from psips.simulation import simulate
 from psips.simulation.environments import environment_of
 from psips.simulation.summary import clopper_pearson
@@ -21,7 +25,38 @@ from psips.theory.geometry import complexity
 RULES = ("directed", "two-stage")
 
 
-def measure(instances: int, runs: int, delta: float) -> None:
+def edges(runs: int, delta: float) -> None:
+    means = {
+        "one above": [[0.0, -1.0], [1.0, 0.1]],
+        "one below": [[0.0, -1.0], [1.0, -0.1]],
+        "all above": [[0.0, 0.1], [0.5, 0.1], [1.0, 0.1]],
+        "four above, one below": [[0.0, -0.1], *([1.0, 0.1],) * 4],
+        "one above, and below another": [[1.0, -1.0], [0.9, 0.1]],
+    }
+    print("| toxicity <= 0 | delta | samples | wrong sets |\n|---|---|---|---|")
+    for name, values in means.items():
+        problem = Problem(
+            objectives={"efficacy": "max", "toxicity": "min"},
+            covariance=[1.0, 1.0],
+            arms=len(values),
+            limits=["toxicity <= 0"],
+        )
+        made = Instance(name, problem, np.array(values))
+        environment = environment_of(made)
+        samples, wrong = np.zeros(runs), 0
+        for run in range(runs):
+            found = simulate(problem, environment, rng=run, delta=delta)
+            samples[run] = found.results
+            wrong += not made.is_right(found.candidate_set)
+        least, most = clopper_pearson(wrong, runs)
+        print(
+            f"| {name} | {delta:g} | {samples.mean():,.0f} | {wrong} of {runs:,} "
+            f"({least:.2%} to {most:.2%}) |",
+            flush=True,
+        )
+
+
+def doses(instances: int, runs: int, delta: float) -> None:
     samples = np.zeros((len(RULES), instances))
     wrong = np.zeros(len(RULES), int)
     bounds = np.zeros(instances)
@@ -59,8 +94,12 @@ def measure(instances: int, runs: int, delta: float) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("what", choices=["doses", "edges"])
     parser.add_argument("--instances", type=int, default=20)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--delta", type=float, default=0.1)
     given = parser.parse_args()
-    measure(given.instances, given.runs, given.delta)
+    if given.what == "doses":
+        doses(given.instances, given.runs, given.delta)
+    else:
+        edges(given.runs, given.delta)

@@ -229,7 +229,8 @@ def test_a_calibration_is_shown_where_there_is_one(run: Any, stopping: str) -> N
     sampling = STOPPING[stopping].partner or "directed"
     rules = ["--stopping", stopping, "--sampling", sampling]
     rules += ["--budget", "40"] if SAMPLING[sampling].budgeted else []
-    code, out, _ = run("simulate", "correlated", "--runs", "1", "--max-samples", "20", *rules)
+    made = "dose-finding" if stopping == "two-stage" else "correlated"
+    code, out, _ = run("simulate", made, "--runs", "1", "--max-samples", "20", *rules)
     assert code == 0
     assert ("calibration" in out) == (stopping in ("posterior", "glr"))
 

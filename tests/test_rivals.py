@@ -292,6 +292,7 @@ def test_stopping_rules_come_with_the_sampling_rule() -> None:
         "elimination": "elimination",
         "ege-sr": "ege-sr",
         "ege-sh": "ege-sh",
+        "two-stage": "two-stage",
     }
     assert Rules(sampling="ape", stopping="glr").stopping == "glr"
     assert Rules(**Rules(sampling="ape").to_dict()) == Rules(sampling="ape")

@@ -23,6 +23,7 @@ LOOKS = {
     "top-two": Look("Top-Two", "#F0E442", "P"),
     "ege-sr": Look("EGE-SR", "#7A5195", "p"),
     "ege-sh": Look("EGE-SH", "#A05A2C", ">"),
+    "two-stage": Look("Two stages", "#5F9EA0", "d"),
     "round-robin": Look("Round robin", "#8C8C8C", "X"),
     "uniform": Look("Uniform", "#56B4E9", "<"),
     "oracle": Look("Oracle", "#000000", "*"),

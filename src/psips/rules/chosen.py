@@ -143,7 +143,11 @@ class Rules:
     def _check_company(self) -> None:
         """Refuse rules that do not go together."""
         sampling, stopping = self._sampling, self._stopping
-        of = [name for name, rule in STOPPING.items() if self.calibration in rule.calibrations]
+        of = [
+            name
+            for name, rule in STOPPING.items()
+            if self.calibration in rule.calibrations and not rule.partner
+        ]
         if self.calibration not in stopping.calibrations and len(of) == 1:
             known = _enumerated(stopping.calibrations)
             raise InputError(
