@@ -17,7 +17,7 @@ from scipy.stats import norm
 
 from psips import evaluate
 
-K, D, ITEMS = 24, 3, 4000
+K, D, ITEMS = 24, 3, 8000
 ARMS = [f"m{a}" for a in range(K)]
 OBJECTIVES = {"x": "max", "y": "max", "right": {"direction": "max", "kind": "binary"}}
 

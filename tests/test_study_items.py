@@ -7,8 +7,11 @@ from zlib import crc32
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from psips import InputError, Problem, Study
+from psips.cli import app
+from psips.report import report
 from psips.study.exports import as_csv
 
 ARMS = ["A", "B", "C"]
@@ -103,3 +106,29 @@ def test_a_study_without_items_takes_none() -> None:
     assert "item" not in trial.ask()[0].to_dict()
     with pytest.raises(InputError, match="has no items"):
         trial.tell("A", [1.0, 2.0], block="q1")
+
+
+def test_the_command_line_gives_out_items_and_takes_them(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    design = 'arms = ["A", "B"]\nobjectives = ["x"]\nblocks = ["q1", "q2"]\nname = "s"\n'
+    (tmp_path / "d.toml").write_text(design)
+    runner = CliRunner()
+    assert runner.invoke(app, ["study", "create", "d.toml"]).exit_code == 0
+    asked = runner.invoke(app, ["study", "ask", "s"]).stdout
+    ticket, arm, item = asked.strip().split("\t")
+    assert (arm, item) == ("A", "q1")
+    told = runner.invoke(app, ["study", "tell", "s", "--ticket", ticket, "--value", "x=1"])
+    assert told.exit_code == 0, told.output
+    plain = ["study", "tell", "s", "--arm", "B", "--value", "x=2", "--item"]
+    assert runner.invoke(app, [*plain, "q2"]).exit_code == 0
+    wrong = runner.invoke(app, [*plain, "q9"])
+    assert "unknown item 'q9'" in str(wrong.exception)
+    assert [r.item for r in Study.open("s", "sqlite:///psips.db").told] == ["q1", "q2"]
+
+
+def test_the_report_knows_items() -> None:
+    trial = study()
+    go(trial, 40)
+    text = report(trial)
+    assert "items shared by the arms" in text
+    assert "between items" in text

@@ -325,3 +325,21 @@ def test_tokens_expire_and_end(url: str) -> None:
         assert tokens.find_sign_in(visit, datetime(2030, 1, 1, 23, tzinfo=UTC))
         assert tokens.find_sign_in(visit, datetime(2030, 1, 2, 1, tzinfo=UTC)) is None
         assert secret not in str(tokens.every())
+
+
+def test_a_client_asks_for_items_and_tells_of_them(served: Served) -> None:
+    problem = psips.Problem(objectives=["x"], arms=["A", "B"], blocks=True)
+    study = Study.create(problem, served.store, name="shared", seed=1)
+    client = Client(served.url, served.tokens["recorder"], study="shared")
+    asked = client.ask(4)
+    assert asked == [("A", "1"), ("B", "1"), ("A", "2"), ("B", "2")]
+    for n, (arm, item) in enumerate(reversed(asked)):
+        client.tell(arm, n, block=item)
+    client.tell("A", 9.0, block="new")
+    told = [(r.arm, r.item, r.ticket is None) for r in study.told]
+    assert told == [*((a, i, False) for a, i in reversed(asked)), ("A", "new", True)]
+    arm, item = client.ask()
+    client.cancel(arm, block=item)
+    assert client.ask() == (arm, item)
+    with served.visitor("recorder") as browser:
+        assert f"<bdi>{item}</bdi>" in browser.get("/studies/shared").text

@@ -160,6 +160,9 @@ def tell(
     name: Name,
     ticket: TicketId = None,
     arm: Annotated[str | None, typer.Option(help="Arm, for want of a ticket.")] = None,
+    item: Annotated[
+        str | None, typer.Option(help="Item, likewise, if the arms share items.")
+    ] = None,
     value: Values = None,
     csv: Annotated[
         Path | None,
@@ -188,7 +191,7 @@ def tell(
     """Record a result, or a file of results: all of it, or nothing if a line is wrong."""
     from psips.errors import InputError
 
-    if csv is not None and (ticket or arm or value):
+    if csv is not None and (ticket or arm or item or value):
         raise InputError("give either --csv or a single result, not both")
     if csv is None and not (ticket or arm):
         raise InputError("name what was measured: --ticket, --arm or --csv")
@@ -221,7 +224,9 @@ def tell(
                 )
             else:
                 values = values_of(opened, value)
-                receipt = opened.tell(arm, values, ticket=ticket, strict=strict, key=key)
+                receipt = opened.tell(
+                    arm, values, ticket=ticket, block=item, strict=strict, key=key
+                )
         plain = {
             "recorded": len(receipt.numbers),
             "known": receipt.known,

@@ -44,7 +44,11 @@ def status_lines(opened: Study, known: Status, found: str) -> str:
 
     waiting, state = opened.open_tickets(), opened.state
     shown = [
-        one_line(f"{t.id} {cut(t.arm)} (asked {t.asked[:16]}Z)") for t in waiting[:TICKETS]
+        one_line(
+            f"{t.id} {cut(t.arm)}{'' if t.item is None else f', {cut(t.item)}'} "
+            f"(asked {t.asked[:16]}Z)"
+        )
+        for t in waiting[:TICKETS]
     ]
     if len(waiting) > TICKETS:
         shown.append(f"and {len(waiting) - TICKETS:,} more")

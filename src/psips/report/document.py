@@ -218,6 +218,11 @@ def _design(state: State) -> str:
     facts.append(["noise", words[problem.noise]])
     if problem.partial:
         facts.append(["results", "may lack values"])
+    if problem.blocks:
+        many = (
+            f"{len(problem.items):,} in a given order" if problem.items else "as many as needed"
+        )
+        facts.append(["items shared by the arms", f"{many}; compared within items"])
     theta = problem.parameter_set
     if theta is not None:
         kind = f"ball of radius {theta.radius}" if isinstance(theta, Ball) else repr(theta)

@@ -56,6 +56,7 @@ class Tell(_Order):
 
     ticket: str | None = None
     arm: str | None = Field(None, description="For want of a ticket.")
+    item: str | None = Field(None, description="Likewise, if the arms share items.")
     values: Values
     strict: bool = Field(False, description="Refuse values that are far from the others.")
 
@@ -239,6 +240,7 @@ def tell(at: At, who: Caller, order: Tell) -> dict[str, Any]:
             order.arm,
             order.values,
             ticket=order.ticket,
+            block=order.item,
             strict=order.strict,
             key=order.key,
         )

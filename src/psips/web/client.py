@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from http.client import HTTPException
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
@@ -91,7 +91,7 @@ class Client:
         self._token = token
         self._timeout = timeout
         self.study = self._choose(study)
-        self._tickets: dict[str, deque[str]] = {}  # asked for here and not yet told
+        self._tickets: dict[tuple[str, str], deque[str]] = {}  # asked for here and not yet told
 
     def _choose(self, study: str | None) -> str:
         names = [row["study"] for row in self._send("GET", "")["studies"]]
@@ -106,14 +106,8 @@ class Client:
             raise unknown("study", study, names)
         return study
 
-    @overload
-    def ask(self) -> str: ...
-
-    @overload
-    def ask(self, n: int) -> list[str]: ...
-
-    def ask(self, n: int | None = None) -> str | list[str]:
-        """Return the arm to measure next, or the next ``n``.
+    def ask(self, n: int | None = None) -> Any:
+        """Return the arm to measure next, or the next ``n``; with items (arm, item) for each.
 
         Parameters
         ----------
@@ -123,11 +117,12 @@ class Client:
         body = {"n": 1 if n is None else n, "anyway": True}
         tickets = self._post("ask", body)["tickets"]
         for ticket in tickets:
-            self._tickets.setdefault(ticket["arm"], deque()).append(ticket["id"])
-        arms = [str(ticket["arm"]) for ticket in tickets]
-        return arms[0] if n is None else arms
+            asked = _asked(ticket["arm"], ticket.get("item"))
+            self._tickets.setdefault(asked, deque()).append(ticket["id"])
+        found = [(t["arm"], t["item"]) if "item" in t else str(t["arm"]) for t in tickets]
+        return found[0] if n is None else found
 
-    def tell(self, arm: Any, values: Any = None) -> dict[str, Any]:
+    def tell(self, arm: Any, values: Any = None, *, block: str | None = None) -> dict[str, Any]:
         """Record one result, or a table of many, and return what became of it.
 
         Parameters
@@ -136,21 +131,24 @@ class Client:
             A DataFrame has a column ``arm`` or ``ticket`` and a column per objective.
         values : mapping by objective, sequence in their order, or number if there is one
             Left out with a DataFrame.
+        block : str, optional
+            The item that was measured, if the arms share items.
         """
         if hasattr(arm, "to_dict"):
             if values is not None:
                 raise InputError("a table of results has its values in it: give nothing else")
             rows = [{k: _plain(v) for k, v in row.items()} for row in arm.to_dict("records")]
             return self._post("tell-many", {"rows": rows})
-        waiting = self._tickets.get(str(arm))
+        waiting = self._tickets.get(_asked(arm, block))
         body: dict[str, Any] = {"values": _plain(values)}
-        body |= {"ticket": waiting[0]} if waiting else {"arm": str(arm)}
+        named = {"arm": str(arm)} | ({} if block is None else {"item": str(block)})
+        body |= {"ticket": waiting[0]} if waiting else named
         told = self._post("tell", body)
         if waiting:
             waiting.popleft()
         return told
 
-    def cancel(self, arm: str, n: int = 1) -> None:
+    def cancel(self, arm: str, n: int = 1, *, block: str | None = None) -> None:
         """Take back asks of this client that will have no result.
 
         Parameters
@@ -158,8 +156,10 @@ class Client:
         arm : str
         n : int
             How many times.
+        block : str, optional
+            The item that was asked for with the arm.
         """
-        waiting = self._tickets.get(str(arm), deque())
+        waiting = self._tickets.get(_asked(arm, block), deque())
         if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= len(waiting):
             raise InputError(
                 f"arm {quote(str(arm))} has {len(waiting)} asks of this client without a "
@@ -291,3 +291,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
     return None if isinstance(value, float) and value != value else value
+
+
+def _asked(arm: object, item: object) -> tuple[str, str]:
+    """Return what tickets are kept under."""
+    return str(arm), "" if item is None else str(item)
