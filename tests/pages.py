@@ -28,6 +28,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psips
+
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 BLOCK = re.compile(r"^(?P<indent> *)```(?P<kind>[\w+-]*)\n(?P<text>.*?)^ *```$", re.M | re.S)
 FILE = re.compile(r"`(?P<name>[\w-]+\.\w+)`[^`\n]*:\s*$")
@@ -149,7 +151,7 @@ def _environment(folder: Path) -> dict[str, str]:
         shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m psips "$@"\n')
         shim.chmod(0o755)
         (bin_folder / "python").symlink_to(sys.executable)
-    source = str(Path(__file__).parents[1] / "src")
+    source = str(Path(psips.__file__).parents[1])
     kept = {key: value for key, value in os.environ.items() if not key.startswith("PSIPS_")}
     return {
         **kept,
