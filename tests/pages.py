@@ -28,11 +28,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psips
+
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 BLOCK = re.compile(r"^(?P<indent> *)```(?P<kind>[\w+-]*)\n(?P<text>.*?)^ *```$", re.M | re.S)
 FILE = re.compile(r"`(?P<name>[\w-]+\.\w+)`[^`\n]*:\s*$")
 LEFT_OUT = re.compile(r"<!-- not run: (?P<why>[^>]+) -->\s*$")
 CODE = re.compile(r"^\[code (\d+)\]\n?", re.M)
+COMPILING = re.compile(r"^psips: compiling .*\n", re.M)  # said by whoever comes first
 RUN = ("python", "console", "sh", "toml", "csv")
 PATIENCE = 300  # seconds for a command
 
@@ -130,6 +133,7 @@ def _compare(command: str, wanted: str, folder: Path) -> None:
         if started.returncode is None:  # what it has started ends with it
             os.killpg(started.pid, signal.SIGKILL)
             started.wait()
+    printed = COMPILING.sub("", printed)
     expected = int(code[1]) if code else 0
     if started.returncode != expected:
         raise AssertionError(
@@ -147,7 +151,7 @@ def _environment(folder: Path) -> dict[str, str]:
         shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m psips "$@"\n')
         shim.chmod(0o755)
         (bin_folder / "python").symlink_to(sys.executable)
-    source = str(Path(__file__).parents[1] / "src")
+    source = str(Path(psips.__file__).parents[1])
     kept = {key: value for key, value in os.environ.items() if not key.startswith("PSIPS_")}
     return {
         **kept,

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+import psips
+
 ROOT = Path(__file__).parents[1]
+PACKAGE = Path(psips.__file__).parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-FOLDERS = [p.name for p in (ROOT / "src" / "psips").iterdir() if (p / "__init__.py").exists()]
+FOLDERS = [p.name for p in PACKAGE.iterdir() if (p / "__init__.py").exists()]
 
 
 def missing_links(page: Path, text: str) -> list[str]:
@@ -27,7 +30,7 @@ def _source_of(page: Path, link: str) -> Path:
 
 def missing_modules(text: str) -> list[str]:
     named = re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./]*)`", text)
-    return [name for name in named if not (ROOT / "src" / "psips" / name).exists()]
+    return [name for name in named if not (PACKAGE / name).exists()]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

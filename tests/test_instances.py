@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import psips
 from psips.errors import InputError
 from psips.problem import Problem
 from psips.problem.gaps import hardness
@@ -76,7 +77,7 @@ def test_noc() -> None:
     assert np.allclose(np.linalg.norm(problem.features, axis=1), 1.0)
     assert sum(len(names) > 1 for names in problem.aliases.values()) == 8
     # theta is the least-squares fit of the data's two columns, which fixes the orientation.
-    path = Path(__file__).parents[1] / "src/psips/data/network_on_chip.csv"
+    path = Path(psips.__file__).parent / "data" / "network_on_chip.csv"
     data = np.loadtxt(path, delimiter=",", skiprows=1)
     fit = np.linalg.lstsq(problem.features, data[:, 4:], rcond=None)[0]
     assert np.allclose(made.theta, fit, atol=1e-8)
