@@ -128,7 +128,7 @@ def spans_decades(values: Floats) -> bool:
 
 def pair_front(points: Floats) -> Any:
     """Return which rows (n, 2) no other row dominates, where more is better."""
-    inside = np.isfinite(points).all(axis=1)
+    inside = np.asarray(np.isfinite(points).all(axis=1))
     first, second = points[inside].T
     levels, level = np.unique(-first, return_inverse=True)  # the best first
     most = np.full(len(levels), -np.inf)
