@@ -1,4 +1,4 @@
-"""What missing values cost: results to the stop with a tenth of all values missing, and without.
+"""What missing values cost: results to the stop with and without a tenth of all values missing.
 
 Run `python benchmarks/holes.py --runs 400`. Both runs of a pair meet the same noise; what is
 missing does not depend on it, and every result has at least one value.

@@ -43,6 +43,7 @@ def test_listing() -> None:
         *("random-gaussian", "random-bernoulli"),
         *("near-tie", "worse", "worse-but-one", "variant", "front", "just-below", "adverse"),
         *("correlated-alternative", "linear", "linear-pair", "linear-slope"),
+        *("untold", "chances"),
     }
     assert entries["correlated"].params == {"rho": 0.0}
     assert list(entries["random-gaussian"].params) == ["K", "d", "max_complexity", "seed"]

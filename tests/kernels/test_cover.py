@@ -205,7 +205,9 @@ def test_one_pull_refreshes_what_it_touches(kind: str) -> None:
 
 
 @pytest.mark.parametrize(("grown", "kept"), [(1.0, True), (1.02, True), (200.0, False)])
-def test_noise_that_seems_larger_brings_back_what_was_left_out(grown: float, kept: bool) -> None:
+def test_noise_that_seems_larger_brings_back_what_was_left_out(
+    grown: float, kept: bool
+) -> None:
     """The third arm is far behind; with its variance grown it is as near as the second."""
     model = Problem(objectives=["a"], arms=3).model
     belief = empty_belief(model)
