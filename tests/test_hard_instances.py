@@ -10,6 +10,7 @@ import pytest
 from psips.errors import InputError
 from psips.problem.gaps import gaps
 from psips.problem.instances import instance, instances
+from psips.simulation.environments import environment_of
 from psips.theory.geometry import best_response, complexity
 
 
@@ -148,7 +149,19 @@ def test_a_ball_holds_the_parameter() -> None:
 def test_parameters_say_everything(name: str) -> None:
     first, again = instance(name), instance(name)
     assert (first.theta == again.theta).all()
-    assert (first.problem.covariance == again.problem.covariance).all()
+    assert np.array_equal(first.known.covariance, again.known.covariance)
+
+
+def test_noise_that_is_not_told() -> None:
+    made = instance("untold", d=2, gap=0.2, spread=4.0, rho=0.5)
+    assert made.problem.covariance is None
+    assert made.known.covariance[0].tolist() == [[4.0, 2.0], [2.0, 4.0]]
+    assert made.pareto_set == ("arm 1", "arm 3", "arm 4")
+    assert environment_of(made).problem is made.known
+    assert instance("untold").pareto_set == ("arm 1",)
+    binary = instance("chances", p=0.02)
+    assert binary.known.covariance[1, 0, 0] == pytest.approx(0.02 * 0.98)
+    assert binary.pareto_set == ("arm 1",)
 
 
 @pytest.mark.parametrize(
@@ -161,6 +174,9 @@ def test_parameters_say_everything(name: str) -> None:
         ("worse", {"gap": -1.0}, "gap must be positive, got -1.0"),
         ("worse", {"K": 1}, "K must be a whole number of at least 2, got 1"),
         ("worse", {"d": 1, "K": 200}, "no room for K = 200 arms with d = 1"),
+        ("untold", {"told": "yes"}, "unknown told 'yes'"),
+        ("untold", {"shape": "flat"}, "unknown shape 'flat'"),
+        ("chances", {"p": 0.95}, "p and p + gap must lie between 0 and 1, got p = 0.95"),
         ("worse-but-one", {"d": 1}, "d must be a whole number of at least 2, got 1"),
         ("worse-but-one", {"edge": 0.0}, "edge must be positive, got 0.0"),
         ("variant", {"low": 0.5, "high": 0.1}, "0 < low <= high, got 0.5 and 0.1"),

@@ -240,7 +240,7 @@ def false_claims(
     return false
 
 
-RUNS, CHANCE = 1500, 0.05
+RUNS, CHANCE = 1500, 0.01
 BOUND = CHANCE * RUNS + 3 * math.sqrt(CHANCE * RUNS)
 
 
