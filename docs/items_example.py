@@ -1,4 +1,4 @@
-"""Twenty networks on 8,000 images: which cells of the table would have been needed?
+"""Twenty networks on 12,000 images: which cells of the table would have been needed?
 
     python docs/items_example.py            # about two minutes
     python docs/items_example.py --images 500
@@ -64,7 +64,7 @@ def scores(images: int, seed: int = 1) -> Scores:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--images", type=int, default=8000)
+    parser.add_argument("--images", type=int, default=12000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     table = scores(options.images, options.seed)
