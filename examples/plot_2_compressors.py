@@ -86,7 +86,8 @@ print(
 print("candidates:", ", ".join(session.candidate_set))
 
 # %%
-# The front: which settings are worth having. The others are both slower and larger than one of these.
+# The front: which settings are worth having. If the session has stopped, the others are slower and
+# larger than one of these.
 ax = plots.front(session)
 
 # %%

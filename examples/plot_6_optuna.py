@@ -89,10 +89,9 @@ print(
     "evaluations",
 )
 print("candidates:", ", ".join(session.candidate_set))
-print(
-    "only lucky:",
-    ", ".join(sorted(set(trials) - set(session.candidate_set))) or "none",
-)
+if session.stopped:
+    lucky = sorted(set(trials) - set(session.candidate_set))
+    print("on the front by luck:", ", ".join(lucky) or "none")
 
 # %%
 # What the one evaluation by Optuna said (crosses), and what the mean is (95% ellipses). The axes have
