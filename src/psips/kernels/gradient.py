@@ -9,8 +9,8 @@ v: a supergradient of F at w. Each ask moves the weights along it on the simplex
 with t the asks so far and G the largest entry of this gradient, and mixes them with forced
 exploration as the other learners do. (As published G is the largest entry so far, one of the
 first wild estimates, which keeps the steps small; the arm pulled is the one furthest behind the
-weights of now; and every arm is pulled about sqrt(t) times. That takes 13% more samples on
-COV-BOOST at delta 0.1 and 14% more at 0.01.)
+weights of now; and every arm is pulled about sqrt(t) times. On COV-BOOST that took 13% more
+samples at delta 0.1 and 14% more at 0.01, in 100 runs each, whose intervals overlap.)
 """
 
 from __future__ import annotations
