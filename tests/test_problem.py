@@ -351,12 +351,12 @@ def test_round_trip(problem: Problem) -> None:
     assert copy == problem
     assert json.dumps(copy.to_dict()) == text
     assert copy.aliases == problem.aliases
-    for part in ("noise", ""):
+    for part in ("noise", "limits", ""):
         mine, theirs = copy.model, problem.model
         if part:
-            mine, theirs = mine.noise, theirs.noise
+            mine, theirs = getattr(mine, part), getattr(theirs, part)
         for name, field in mine.as_dict().items():
-            if name != "noise":
+            if name not in ("noise", "limits"):
                 assert np.array_equal(field, getattr(theirs, name)), name
     assert pickle.loads(pickle.dumps(problem)) == problem
 

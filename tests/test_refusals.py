@@ -46,6 +46,10 @@ def own(**lines: str) -> str:
 # A change of a file, and what is said about it.
 FILES: list[tuple[str, str]] = [
     (toml(KEYS, more="costs = 3"), "costs must be a mapping from arm to number, or one number"),
+    (toml(KEYS, more="epsilon = -1"), "must be at least 0 and finite, got -1"),
+    (toml(KEYS, more='epsilon = "5%"'), "is a part of a control's value: name the control"),
+    (toml(KEYS, more='limits = ["nothing <= 1"]'), "unknown metric in a limit 'nothing'"),
+    (toml(KEYS, more="limits = 3"), "limits must be a list of texts such as"),
     (toml(KEYS, more="control = 4"), "'control' must be a string, got 4"),
     (toml(KEYS, more='budget = "x"'), "'budget' must be a number, got 'x'"),
     (toml(KEYS, more='goal = "nothing"'), "the goal must be 'N optimal', 'settle NAME' or"),

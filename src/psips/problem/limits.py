@@ -69,7 +69,9 @@ def read_limits(
     >>> read_limits(["toxicity"], ["min"], [Scale()], None, True, ["toxicity <= 0.3"])
     (Limit(text='toxicity <= 0.3', metric=0, sign=-1.0, bound=0.3, factor=0.0),)
     """
-    texts = [given] if isinstance(given, str) else list(given or [])
+    texts = [given] if isinstance(given, str) else [] if given is None else given
+    if not isinstance(texts, Sequence):
+        raise InputError(f"limits must be a list of texts such as {FORMS}, got {quote(given)}")
     found: list[Limit] = []
     for text in texts:
         if not isinstance(text, str):
