@@ -1,6 +1,6 @@
 """Twenty networks on 12,000 images: which cells of the table would have been needed?
 
-    python docs/items_example.py            # about two minutes
+    python docs/items_example.py            # some minutes
     python docs/items_example.py --images 500
 
 The error rates and the billions of multiplications are those that torchvision publishes of its
