@@ -18,6 +18,7 @@ from psips.cli import app
 from psips.errors import InputError
 from psips.kernels.limits import respond_limited, selected
 from psips.kernels.posterior import posterior_of
+from psips.plots.history import evidence_over_time, history_of
 from psips.problem.instances import Instance, instance
 from psips.problem.limits import keeping, optimal_and_allowed
 from psips.problem.problem_file import read_problem_file
@@ -510,3 +511,18 @@ def test_rules_that_are_not_made_for_them(choices: dict[str, Any], sentence: str
     assert sentence in str(error.value)
     with pytest.raises(InputError, match="this problem has none"):
         Session(dose(limits=None), rng=1, sampling="two-stage")
+
+
+def test_nothing_is_weighed_before_the_noise_is_known() -> None:
+    """Evidence over time begins where results suffice, not with the first of each arm."""
+    problem = Problem(arms=["A", "B"], objectives=["gain"], limits=["gain >= 0"], partial=True)
+    session = Session(problem, rng=1)
+    rng = np.random.default_rng(2)
+    ready = 0
+    for k in range(1, 41):
+        session.tell("AB"[k % 2], [rng.normal(1.0 + k % 2)])
+        if not session.engine.ready:
+            assert session.engine.ratio()[0] == 0.0
+            ready = k + 1
+    assert ready > 2
+    assert evidence_over_time(history_of(session)).results.min() == ready

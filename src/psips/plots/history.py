@@ -127,11 +127,15 @@ def evidence_over_time(history: History, most: int | None = None) -> Evidence:
     looks = history.looks(history.known, usual if most is None else most)
     curve, delta = rule.curve, history.rules.delta
     rows = [
-        curve.read(engine, partial(settled, history.problem, engine), delta)
-        for engine in _replay(history, looks)
+        (look, *curve.read(engine, partial(settled, history.problem, engine), delta))
+        for look, engine in zip(looks.tolist(), _replay(history, looks), strict=True)
+        if engine.ready  # not before the noise is known, if it is estimated
     ]
-    value, threshold, level = np.array(rows).T
-    return Evidence(curve, looks, value, threshold, None if np.isnan(level).all() else level)
+    at, value, threshold, level = np.array(rows).reshape(-1, 4).T
+    return Evidence(
+        *(curve, at.astype(np.int64), value, threshold),
+        None if np.isnan(level).all() else level,
+    )
 
 
 def _replay(history: History, looks: Ints) -> Iterator[Engine]:

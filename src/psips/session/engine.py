@@ -42,7 +42,7 @@ from psips.kernels.state import ASKED, REBUILD, Learner, Run, empty_learner
 from psips.rules.program import Program
 from psips.session.limited import change_within, probabilities_within
 
-FORMAT = 5  # of snapshots
+FORMAT = 6  # of snapshots
 CAPACITY = 4096  # half-spaces a cover may hold; a larger one is not built
 SWIFT = 100  # answers up to which a step takes no time that anybody would cut short
 PAUSE = 0.1  # seconds that a slice of a run takes, about
@@ -325,6 +325,8 @@ class Engine:
         if self.limited:
             from psips.kernels.limited import weigh_limited
 
+            if not self.ready:
+                return 0.0, np.inf
             weighed: tuple[float, float] = weigh_limited(self._aside(), options.calibration)
             return weighed
         spare = 1.0 if options.halves else max(1.0, 1.0 / options.eta)
