@@ -324,9 +324,10 @@ def told(session: Session, results: int) -> None:
             session.tell(arm, lab.normal(mean))
 
 
-def test_verdicts_name_the_limit() -> None:
-    session = Session(dose(), rng=1)
-    told(session, 30)
+@pytest.mark.parametrize("covariance", [[1.0, 1.0], "per-arm", "estimate"], ids=str)
+def test_verdicts_name_the_limit(covariance: Any) -> None:
+    session = Session(dose(covariance=covariance), rng=1)
+    told(session, 60)
     found = {one.answer: one for one in verdicts_of(session.problem, session.engine)}
     assert found["high"].verdict == "out"
     assert found["high"].reason == "toxicity above 0.3, proven"
@@ -359,6 +360,21 @@ def test_broken_limits_are_claimed_as_rarely_as_promised() -> None:
         proven += verdicts_of(one, session.engine)[0].verdict == "out"
     assert proven <= delta * runs
     assert peeked > delta * runs
+
+
+@pytest.mark.parametrize(("over", "few"), [(0.0, True), (0.7, False)])
+def test_broken_limits_where_the_noise_is_not_known(over: float, few: bool) -> None:
+    """Arms at their limit and one beyond, looked at after every result of 120 runs."""
+    one, rng, claimed = dose(arms=["a", "b"], covariance="per-arm"), np.random.default_rng(4), 0
+    for _ in range(120):
+        session = Session(one, delta=0.2, stopping="never", rng=1)
+        for _ in range(60):
+            for arm in one.arms:
+                session.tell(arm, rng.normal([0.0, 0.3 + over]))
+            if any(v.verdict == "out" for v in verdicts_of(one, session.engine)):
+                claimed += 1
+                break
+    assert (claimed <= 24) == few
 
 
 def test_a_session_can_be_kept_and_is_what_a_simulation_does() -> None:

@@ -107,16 +107,19 @@ def _answers(table: pd.DataFrame) -> list[str]:
     names = [cut(str(name)) for name in rows.index]
     left = max(map(len, ["answer", *names]))
     lines = [f"{'answer'.ljust(left)}  probability  verdict  reason"]
-    indent = left + 24
+    indent, said = left + 24, ""
     for i, (name, (_, row)) in enumerate(zip(names, rows.iterrows(), strict=True)):
         chance = row["probability"]
         known = "" if math.isnan(chance) else f"{chance:.4g}"
         start = f"{name.ljust(left)}  {known:>11}  {row['verdict']:<7}  "
         if indent + len(row["reason"]) <= WIDTH:
             lines.append(start + row["reason"])
+        elif row["reason"] == said:
+            lines.append(start + "as above")
         else:
             lines.append(start)
             lines += wrap(row["reason"], WIDTH, initial_indent="    ", subsequent_indent="    ")
+        said = row["reason"]
         if i + 1 == len(names) // 2 and len(shown) < len(table):
             lines.append(f"... {len(table) - len(shown):,} more")
     return [line.rstrip() for line in lines]

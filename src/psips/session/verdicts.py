@@ -25,6 +25,7 @@ from psips.attention import attentively
 from psips.input.checks import RANK
 from psips.kernels.accounts import CERTIFIED, verdicts_by
 from psips.kernels.belief import Belief
+from psips.kernels.marginal import evidence_above
 from psips.kernels.missing import further, verdicts
 from psips.kernels.model import Floats, Ints
 from psips.kernels.settling import IN, OPEN, OUT
@@ -100,9 +101,6 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
     if problem.blocks:
         why = "no proof is known where results share items"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
-    if problem.limits and len(engine.belief.scatter.C):
-        why = "no proof is known with limits where the noise is not one known covariance"
-        return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
     if problem.limits:
         return broken_limits(problem, engine)
     if problem.tolerance.relative:
@@ -156,7 +154,9 @@ def broken_limits(problem: Problem, engine: Engine) -> list[Verdict]:
     One arm with N results, mean x-hat and s^2 the variance of a result: the ratio of the
     likelihood averaged over N(0, s^2 / rho) shifts to that of the truth m is a martingale, so
     that N^2 (x-hat - m)^2 / (s^2 (N + rho)) - log(1 + N / rho) reaches 2 L, ever, with
-    probability at most exp(-L). Each answer and limit has L = log(n limits / delta).
+    probability at most exp(-L). Where the noise is not known, or values are missing, the
+    capitals of `psips.kernels.marginal` take its place. Each answer and limit has
+    L = log(n limits / delta).
     """
     model, belief = engine.model, engine.belief
     limits, N = model.limits, belief.pulls
@@ -170,12 +170,15 @@ def broken_limits(problem: Problem, engine: Engine) -> list[Verdict]:
             if not engine.ready or kept[z, l]:
                 continue
             why = f"{one.broken(problem.objectives[one.metric])}, not proven"
-            if one.factor == 0.0 and not len(belief.scatter.C):
-                over = limits.bound[l] - limits.sign[l] * values[z, one.metric]
-                square = (N[z] * over) ** 2 / (N[z] + RHO) / model.Sigma[one.metric, one.metric]
+            if one.factor == 0.0:
+                sign, bound, c = limits.sign[l], limits.bound[l], one.metric
+                if len(belief.scatter.C):
+                    evidence = evidence_above(model, belief, z, c, -sign, -bound)
+                else:
+                    square = (N[z] * (bound - sign * values[z, c])) ** 2 / (N[z] + RHO)
+                    evidence = 0.5 * (square / model.Sigma[c, c] - math.log1p(N[z] / RHO))
                 level = math.log(problem.n * len(problem.limits))
-                level += engine.program.options.calibration.log_inverse
-                if 0.5 * (square - math.log1p(N[z] / RHO)) >= level:
+                if evidence >= level + engine.program.options.calibration.log_inverse:
                     why = f"{one.broken(problem.objectives[one.metric])}, proven"
                     verdict = "out"
                     break
