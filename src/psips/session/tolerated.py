@@ -151,8 +151,10 @@ def savings(
     Returns
     -------
     tuple of Saving
-        Nothing for rules that a tolerance is not made for.
+        Nothing for rules that a tolerance is not made for, and where results share items.
     """
+    if problem.blocks:
+        return ()  # results without their items tell less
     x = problem.inward(problem.compared(told.values))
     found = []
     for epsilon in epsilons:

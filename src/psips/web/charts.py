@@ -15,6 +15,7 @@ import numpy as np
 
 from psips.kernels.model import Floats
 from psips.plots.planes import BLUE, GREY, LINES, RADIUS_95, VERMILION, pair_front
+from psips.problem import Problem
 from psips.web.looks import Answer, Course, Look
 
 WIDTH, HEIGHT = 640, 440
@@ -89,6 +90,7 @@ def front(look: Look, x: int, y: int, hide: bool) -> str:
     across = axis_of((a.means[x] for a in shown), LEFT, WIDTH - RIGHT)
     up = axis_of((a.means[y] for a in shown), HEIGHT - BOTTOM, TOP)
     parts = [_frame(across, up, _title(look, x), _title(look, y), HEIGHT)]
+    parts += [_shade(look.problem, across, up, x, y)]
     parts.append(_staircase(look, shown, across, up, x, y))
     drawn = []
     for answer in sorted(shown, key=lambda a: -a.mark):
@@ -105,6 +107,27 @@ def front(look: Look, x: int, y: int, hide: bool) -> str:
         named = [a for a in named if a.candidate][:NAMED]
     parts.append(_names(named, across, up, x, y))
     return _svg("".join(parts), HEIGHT, "The front: estimated means of the answers")
+
+
+def _shade(problem: Problem, across: Axis, up: Axis, x: int, y: int) -> str:
+    """Shade where answers break a limit that is a number."""
+    parts = []
+    for one in problem.limits:
+        if one.factor or one.metric not in (x, y):
+            continue
+        axis = across if one.metric == x else up
+        edge = axis.at(min(max(one.bound, axis.low), axis.high))
+        beyond = axis.end if one.sign < 0 else axis.start
+        low, high = sorted((edge, beyond))
+        place = (
+            f'x="{low:.1f}" y="{up.end}" width="{high - low:.1f}" height="{up.start - up.end}"'
+        )
+        if axis is up:
+            wide = across.end - across.start
+            place = f'x="{across.start}" y="{low:.1f}" width="{wide}" height="{high - low:.1f}"'
+        title = escape(one.broken(problem.objectives[one.metric]))
+        parts.append(f'<rect class="beyond" {place}><title>{title}</title></rect>')
+    return "".join(parts)
 
 
 def _intervals(look: Look, shown: Sequence[Answer]) -> str:
@@ -289,6 +312,11 @@ def evidence_picture(course: Course) -> str:
         Line("stops here", VERMILION, list(zip(steps, threshold.tolist(), strict=True)), True),
         Line(name, BLUE, list(zip(steps, value.tolist(), strict=True))),
     ]
+    top = [float(np.nanmax(v[np.isfinite(v)], initial=0.0)) for v in (value, threshold)]
+    for one in course.saved:
+        assert one.stopped is not None
+        label = f"{one.stopped:,}: a stop with {one.tolerance.removeprefix('a ')}"
+        lines.append(Line(label, GREY, [(one.stopped, 0.0), (one.stopped, max(top))], True))
     unit = "log10 probability" if log else found.curve.unit
     return _picture(lines, "results in all", unit)
 

@@ -18,8 +18,10 @@ from psips.plots.history import (
 )
 from psips.plots.planes import MARKS, marks_of
 from psips.problem import Problem
+from psips.problem.instances import Results
 from psips.rules.promises import evidence_caption, promise, short_promise
 from psips.session.status import Status
+from psips.session.tolerated import Saving, savings, suggested
 from psips.session.verdicts import Verdict, verdicts_of
 from psips.store import Store
 from psips.study import Result, Study, Ticket
@@ -212,12 +214,22 @@ class Course:
     looks: Ints | None = None  # (T,) numbers of results
     pulls: Ints | None = None  # (T, K) how many of each arm were among them
     evidence: Evidence | None = None
+    tolerances: tuple[object, ...] = ()  # with which it might have stopped sooner
+    saved: tuple[Saving, ...] = ()  # when it would have
 
     def drawn(self) -> Course:
-        """Return the same with pulls and evidence."""
-        looks, pulls = pulls_over_time(self.history)
-        evidence = evidence_over_time(self.history)
-        return Course(self.event, self.history, looks, pulls, evidence)
+        """Return the same with pulls, evidence, and what a tolerance would have saved."""
+        history = self.history
+        looks, pulls = pulls_over_time(history)
+        told = Results(history.arms, history.values)
+        saved = savings(history.problem, history.rules, told, history.key, self.tolerances)
+        return replace(
+            self,
+            looks=looks,
+            pulls=pulls,
+            evidence=evidence_over_time(history),
+            saved=tuple(one for one in saved if one.stopped is not None),
+        )
 
     @property
     def last_pulls(self) -> Ints:
@@ -228,4 +240,7 @@ class Course:
 
 def course_of(study: Study) -> Course:
     """Take a copy of the results in their order."""
-    return Course(study.state.seq, history_of(study))
+    problem, session = study.problem, study.state.session
+    exact = not (problem.tolerance or problem.blocks or session.goal)
+    wanted = tuple(suggested(problem, session.engine)) if exact else ()
+    return Course(study.state.seq, history_of(study), tolerances=wanted)
