@@ -156,7 +156,7 @@ def test_truth_by_name() -> None:
 def test_environment_of_every_instance(name: str) -> None:
     made = instance(name)
     environment = environment_of(made)
-    bernoulli = name == "random-bernoulli"
+    bernoulli = name in ("random-bernoulli", "chances")
     assert isinstance(environment, BernoulliEnvironment if bernoulli else GaussianEnvironment)
     assert environment.start(1).pull(made.problem.arms[0]).shape == (made.problem.d,)
 

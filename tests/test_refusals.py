@@ -48,6 +48,10 @@ FILES: list[tuple[str, str]] = [
     (toml(KEYS, more="costs = 3"), "costs must be a mapping from arm to number, or one number"),
     (toml(KEYS, more="epsilon = -1"), "must be at least 0 and finite, got -1"),
     (toml(KEYS, more='epsilon = "5%"'), "is a part of a control's value: name the control"),
+    (
+        toml(KEYS, covariance="", more="blocks = 3"),
+        "'blocks' must be true, a list of items or a CSV file, got 3",
+    ),
     (toml(KEYS, more='limits = ["nothing <= 1"]'), "unknown metric in a limit 'nothing'"),
     (toml(KEYS, more="limits = 3"), "limits must be a list of texts such as"),
     (toml(KEYS, more="control = 4"), "'control' must be a string, got 4"),
@@ -243,6 +247,8 @@ TABLES = {
 COMMANDS: list[tuple[str, str]] = [
     ("demo --delta 2", "expected a number between 0 and 1"),
     ("demo --seed -3", "a whole number of at least 0"),
+    ("matrix nowhere.csv", "cannot read the table of scores nowhere.csv: No such file"),
+    ("matrix good.toml", "good.toml"),
     ("simulate nowhere.toml", "cannot read the problem file nowhere.toml: No such file"),
     ("simulate /dev/zero.toml", "cannot read the problem file /dev/zero.toml"),
     ("simulate .", "cannot read the problem file .: Is a directory"),

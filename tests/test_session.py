@@ -468,7 +468,7 @@ def test_snapshot_keeps_a_parameter_set() -> None:
     [
         (
             {"format": 99},
-            "the snapshot has format 99, but this version of psips reads format 5",
+            "the snapshot has format 99, but this version of psips reads format 6",
         ),
         ({"format": None}, "the snapshot has format None"),
         ({"engine": {}}, "the snapshot is damaged"),

@@ -203,7 +203,7 @@ def interpreted(old: str = "", new: str = "") -> Callable[..., Any]:
         source = re.sub(r"from psips.kernels.jit import .*", "", source)
         source = re.sub(r"from psips.kernels.(cone|halfspace) import .*", "", source)
         source = re.sub(r"from psips.kernels.posterior import (\([^)]*\)|.*)", "", source)
-        names.update(kernel=lambda f: f, part=lambda f: f, bare=lambda f: f)
+        names.update(dict.fromkeys(("kernel", "part", "bare", "standing"), lambda f: f))
         exec(compile(source, str(module.__file__), "exec"), names)
     call: Callable[..., Any] = names["respond"]
     return call
