@@ -10,7 +10,6 @@ enrolled. One endpoint in ten is never measured. And the computer crashes.
 All of this is one study, from the plan to the report for the committee.
 """
 
-import os
 import signal
 import subprocess
 import sys
@@ -25,7 +24,7 @@ from psips.report import report
 from psips.simulation.planning import plan as make_plan
 
 folder = Path(tempfile.mkdtemp())
-os.chdir(folder)
+store = f"sqlite:///{folder / 'trial.db'}"
 
 # %%
 # The design
@@ -58,14 +57,14 @@ placebo = [0.0, 0.05]
 "40 mg" = [1.2, 0.2]
 "80 mg" = [1.3, 0.5]
 """
-Path("design.toml").write_text(DESIGN)
-Path("plan.toml").write_text(
+(folder / "design.toml").write_text(DESIGN)
+(folder / "plan.toml").write_text(
     DESIGN.replace(
         'name = "efficacy"', 'name = "efficacy"\nvariance = 0.5'
     ).replace('name = "toxicity"', 'name = "toxicity"\nvariance = 0.04')
     + GUESS
 )
-planned = make_plan(read_problem_file(Path("plan.toml")), runs=20)
+planned = make_plan(read_problem_file(folder / "plan.toml"), runs=20)
 for one in planned.forecasts:
     print(
         f"delta {one.delta:g}: median {one.quantiles[2]:,.0f}, 95% {one.quantiles[4]:,.0f} patients"
@@ -96,7 +95,7 @@ def measure(ticket):
     return values
 
 
-study = Study.open("doses")
+study = Study.open("doses", sys.argv[2])
 while not study.stopped:
     study.ask(6)
     waiting = study.open_tickets()
@@ -106,18 +105,17 @@ while not study.stopped:
     if 0 < crash_at <= study.results:
         os.kill(os.getpid(), signal.SIGKILL)
 '''
-Path("clinic.py").write_text(CLINIC)
+(folder / "clinic.py").write_text(CLINIC)
 
 
 def run_clinic(crash_at):
-    return subprocess.run(
-        [sys.executable, "clinic.py", str(crash_at)], check=False
-    ).returncode
+    command = [sys.executable, "clinic.py", str(crash_at), store]
+    return subprocess.run(command, cwd=folder, check=False).returncode
 
 
-Study.create("design.toml", seed=1)
+Study.create(folder / "design.toml", store, seed=1)
 ended = run_clinic(crash_at=100)
-study = Study.open("doses")
+study = Study.open("doses", store)
 print("killed:", ended == -signal.SIGKILL)
 print(
     f"{study.results} results are recorded, {len(study.open_tickets())} patients are out, problems in the log: {len(study.verify().problems)}"
@@ -133,8 +131,9 @@ print(study.status())
 # ----------
 # One file for the committee. It says what was claimed and on what grounds: the set, the tolerance, the limit, the noise
 # as it was estimated, how many values are missing, and that the log is intact.
-Path("report.html").write_text(report(study))
-print(f"report.html: {Path('report.html').stat().st_size // 1024} kB")
+page = report(study)
+(folder / "report.html").write_text(page)
+print(f"report.html: {len(page) // 1024} kB")
 missing = study.to_frame()[["efficacy", "toxicity"]].isna().to_numpy().mean()
 print(f"missing values: {missing:.0%}")
 
