@@ -52,8 +52,20 @@ def test_what_a_tolerance_would_have_saved_is_drawn() -> None:
     course = course_of(study_of(exact, [[0.0], [0.02]], 500)).drawn()
     assert course.saved
     first = course.saved[-1]
-    assert f"{first.stopped:,}: a stop with tolerance" in evidence_picture(course)
+    assert f"{first.stopped:,}: a stop with 0.2 on gain" in evidence_picture(course)
     tolerant = exact.with_epsilon(0.2)
     assert "a stop with" not in evidence_picture(
         course_of(study_of(tolerant, [[0.0], [0.02]], 500)).drawn()
     )
+
+
+def test_the_front_is_of_those_who_keep_the_limits() -> None:
+    two = {"gain": "max", "harm": "min"}
+    free = Problem(arms=["A", "B"], objectives=two, covariance=[1, 1])
+    kept = Problem(arms=["A", "B"], objectives=two, covariance=[1, 1], limits=["harm <= 0.5"])
+    none = Problem(arms=["A", "B"], objectives=two, covariance=[1, 1], limits=["harm <= -9"])
+    corners = []
+    for problem in (free, kept, none):
+        found = re.search(r'class="stairs whole" points="([^"]*)"', drawn_of(problem))
+        corners.append(len(found[1].split()) if found else 0)
+    assert corners == [5, 3, 0]

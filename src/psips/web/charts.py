@@ -91,7 +91,9 @@ def front(look: Look, x: int, y: int, hide: bool) -> str:
     up = axis_of((a.means[y] for a in shown), HEIGHT - BOTTOM, TOP)
     parts = [_frame(across, up, _title(look, x), _title(look, y), HEIGHT)]
     parts += [_shade(look.problem, across, up, x, y)]
-    parts.append(_staircase(look, shown, across, up, x, y))
+    allowed = [a for a in shown if a.candidate] if look.problem.limits else shown
+    if allowed:
+        parts.append(_staircase(look, allowed, across, up, x, y))
     drawn = []
     for answer in sorted(shown, key=lambda a: -a.mark):
         region = ""
@@ -315,7 +317,7 @@ def evidence_picture(course: Course) -> str:
     top = [float(np.nanmax(v[np.isfinite(v)], initial=0.0)) for v in (value, threshold)]
     for one in course.saved:
         assert one.stopped is not None
-        label = f"{one.stopped:,}: a stop with {one.tolerance.removeprefix('a ')}"
+        label = f"{one.stopped:,}: a stop with {one.tolerance.removeprefix('a tolerance of ')}"
         lines.append(Line(label, GREY, [(one.stopped, 0.0), (one.stopped, max(top))], True))
     unit = "log10 probability" if log else found.curve.unit
     return _picture(lines, "results in all", unit)
