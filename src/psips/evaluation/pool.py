@@ -57,6 +57,17 @@ class Pool(ABC):
     def close(self) -> None:
         """Give up everything."""
 
+    def _ended(self, done: queue.SimpleQueue[Done], seconds: float | None) -> list[Done]:
+        """Take all there is out of a queue, at least one unless the time is over."""
+        found = []
+        with contextlib.suppress(queue.Empty):
+            found.append(done.get(timeout=seconds))
+            while True:
+                found.append(done.get_nowait())
+        for one in found:
+            self.began.pop(one.number, None)
+        return found
+
 
 class Threads(Pool):
     """Threads of this process."""
@@ -94,14 +105,9 @@ class Threads(Pool):
 
     def wait(self, seconds: float | None) -> list[Done]:
         """Return the calls that have ended, at least one unless the time is over."""
-        found = []
-        with contextlib.suppress(queue.Empty):
-            found.append(self._done.get(timeout=seconds))
-            while True:
-                found.append(self._done.get_nowait())
-        for one in found:
-            self.began.pop(one.number, None)
-        return [one for one in found if one.number not in self._given_up]
+        return [
+            one for one in self._ended(self._done, seconds) if one.number not in self._given_up
+        ]
 
     def abandon(self, number: int) -> None:
         """Give up a call that runs; its thread ends when it returns."""
@@ -148,14 +154,11 @@ class Coroutines(Pool):
 
     def wait(self, seconds: float | None) -> list[Done]:
         """Return the calls that have ended, at least one unless the time is over."""
-        found = []
-        with contextlib.suppress(queue.Empty):
-            found.append(self._done.get(timeout=seconds))
-            while True:
-                found.append(self._done.get_nowait())
-        for one in found:
-            self.began.pop(one.number, None)
-        return [one for one in found if self._tasks.pop(one.number, None) is not None]
+        return [
+            one
+            for one in self._ended(self._done, seconds)
+            if self._tasks.pop(one.number, None) is not None
+        ]
 
     def abandon(self, number: int) -> None:
         """Cancel a call that runs."""
