@@ -202,31 +202,31 @@ def pull_for(run: Run, allowed: Mask, inside: Mask, mode: int) -> int:
     return follow(run, w, 0.0, run.options.tracking == TRACK)
 
 
-@step
-def choose_limited(run: Run) -> int:
-    """Pull for a piece of the alternative."""
+@part
+def choose(run: Run, in_stages: bool) -> int:
+    """Open, explore, or pull for a piece: of all, or of those of the stage that is not done."""
     arm = opening(run)
     if arm >= 0:
         return arm
     if not informed(run):
         return follow(run, run.scene.model.explore, 0.0, run.options.tracking == TRACK)
-    allowed, inside = flags(run.scene.model.n), flags(run.scene.model.n)
+    allowed, inside, mode = flags(run.scene.model.n), flags(run.scene.model.n), WHOLE
     select(run.scene.posterior.mu, run.scene.model.limits, allowed, inside)
-    return pull_for(run, allowed, inside, WHOLE)
+    if in_stages:
+        mode = max(stage(run.scene, run.options.calibration, allowed, inside), ALLOWED)
+    return pull_for(run, allowed, inside, mode)
+
+
+@step
+def choose_limited(run: Run) -> int:
+    """Pull for a piece of the alternative."""
+    return choose(run, False)
 
 
 @step
 def choose_two_stage(run: Run) -> int:
     """Pull to find who keeps the limits, then for the front of these."""
-    arm = opening(run)
-    if arm >= 0:
-        return arm
-    if not informed(run):
-        return follow(run, run.scene.model.explore, 0.0, run.options.tracking == TRACK)
-    allowed, inside = flags(run.scene.model.n), flags(run.scene.model.n)
-    select(run.scene.posterior.mu, run.scene.model.limits, allowed, inside)
-    mode = stage(run.scene, run.options.calibration, allowed, inside)
-    return pull_for(run, allowed, inside, max(mode, ALLOWED))
+    return choose(run, True)
 
 
 @kernel
