@@ -12,11 +12,12 @@ import math
 
 import numpy as np
 
+from psips.kernels.fitted import settle_fit
 from psips.kernels.grids import floats, floats2
 from psips.kernels.jit import bare, kernel, part
 from psips.kernels.model import BALL, BOX, Floats, Ints, Model
 from psips.kernels.records import Record, record
-from psips.kernels.scatter import ENOUGH, Scatter, empty_scatter, take_in
+from psips.kernels.scatter import ENOUGH, Scatter, empty_scatter, take, take_in
 
 REFACTOR_EVERY = 512  # rank-one updates of F between two fresh factorisations
 EARLY = 4  # least squares: with fewer results than this many a feature, F is always fresh
@@ -184,6 +185,8 @@ def learn(model: Model, belief: Belief, arm: int, x: Floats) -> None:
             B[i, c] += A[arm, i] * x[c]
     for c in range(d):
         belief.sums[arm, c] += x[c]
+    if belief.scatter.C.shape[0] > 0:
+        take(belief.scatter, arm, x)
     tally[UPDATES] += 1
     careful = model.first.shape[0] > 0  # otherwise older logs would not replay to the bit
     fresh = tally[UPDATES] >= REFACTOR_EVERY
@@ -217,22 +220,26 @@ def learn(model: Model, belief: Belief, arm: int, x: Floats) -> None:
                 for j in range(h):
                     F[i, j] -= g * projected * u[j]
     solve(F, B, theta)
+    if belief.scatter.C.shape[0] > 0:
+        settle_fit(model.noise, belief.scatter, A, pulls, theta)
 
 
 @bare
 def ready(model: Model, belief: Belief) -> bool:
     """Whether results suffice to judge.
 
-    Unstructured: once every arm is pulled, and its noise is known well enough. Linear: once
-    the arms pulled span all arms; at once with a regularisation that was asked for.
+    Unstructured: once every arm is pulled. Linear: once the arms pulled span all arms; at
+    once with a regularisation that was asked for. Either: not before the noise is known well
+    enough.
     """
     if model.unstructured:
-        freedom = belief.scatter.freedom
         for a in range(model.K):
             if belief.pulls[a] == 0.0:
                 return False
-            if freedom.shape[0] > 0 and freedom[a] < ENOUGH:
-                return False
+    freedom = belief.scatter.freedom
+    for a in range(freedom.shape[0]):
+        if freedom[a] < ENOUGH:
+            return False
     return belief.tally[SPANNED] == 1
 
 

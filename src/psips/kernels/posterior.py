@@ -17,6 +17,7 @@ import math
 import numpy as np
 
 from psips.kernels.belief import Belief
+from psips.kernels.fitted import FACTOR, UNIT
 from psips.kernels.grids import floats2
 from psips.kernels.jit import bare, part
 from psips.kernels.model import OWN as OWN_NOISE
@@ -36,7 +37,7 @@ class Posterior(Record):
     diagonal: bool  # objectives are independent
     mu: Floats  # (n, d) means of the answers
     C: Floats  # (n, d, d) covariance of each arm's mean; (0, 0, 0) if linear
-    R: Floats  # (n, d, d) its lower Cholesky factor; likewise
+    R: Floats  # (n, d, d) its lower Cholesky factor; linear: (1, d, d) L if it is estimated
     known: Floats  # (n,) pulls that C and R stand for; (0,) if linear
     W: Floats  # (n, h) whitened answers; (0, 0) if separate
     N: Floats  # (K,) pulls of each arm, or weights
@@ -44,7 +45,7 @@ class Posterior(Record):
     F: Floats  # (h, h) factor of V^-1; (0, 0) if separate; (K d, K d) with blocks
     A: Floats  # (K, h) features of the arms; (0, 0) if separate
     Z: Floats  # (n, h) features of the answers; (0, 0) if separate
-    Sigma: Floats  # (d, d) covariance of one measurement
+    Sigma: Floats  # (d, d) covariance of one measurement, as given or `fitted`
     L: Floats  # (d, d) its lower Cholesky factor
     P: Floats  # (d, d) its inverse
     unit: Floats  # (d,) its standard deviations: what leads are compared in
@@ -75,12 +76,19 @@ def posterior_of(
     estimated = model.noise.mode in (POOLED, OWN_NOISE)
     separate = model.unstructured and not model.joint
     arms = n if separate else 0
+    own = np.zeros((0, 0, 0)) if own is None else own
+    fitted = estimated and not model.unstructured and len(own) > 0
+    covariance, L, P, unit = (
+        (*own[:UNIT], own[UNIT, 0])
+        if fitted
+        else (model.Sigma, model.L, model.P, model.unit.copy() if estimated else model.unit)
+    )
     return Posterior(
         separate,
         model.diagonal,
         np.zeros((n, d)),
         np.zeros((arms, d, d)),
-        np.zeros((arms, d, d)),
+        own[FACTOR : FACTOR + 1] if fitted else np.zeros((arms, d, d)),
         np.zeros(arms),
         np.zeros((n, n) if model.joint else model.Z.shape),
         N,
@@ -88,17 +96,17 @@ def posterior_of(
         F,
         model.A,
         np.eye(n) if model.joint else model.Z,
-        model.Sigma,
-        model.L,
-        model.P,
-        model.unit.copy() if estimated else model.unit,
+        covariance,
+        L,
+        P,
+        unit,
         model.slack if model.control < 0 else model.slack.copy(),
         bool(model.slack.any()) or model.control >= 0,
         model.relative,
         model.control,
-        np.zeros((0, 0, 0)) if own is None else own,
+        own if separate else np.zeros((0, 0, 0)),
         model.noise.mode == POOLED,
-        np.zeros((2, d, d) if estimated and separate else (0, 0, 0)),
+        np.zeros((2, d, d) if fitted or (estimated and separate) else (0, 0, 0)),
         np.zeros((0, 0)) if G is None else G,
         np.zeros((n, d, n * d) if model.joint else (0, 0, 0)),
     )
@@ -395,7 +403,8 @@ def precision_form(R: Floats, a: int, x: Floats, then: Floats, row: Floats) -> f
 def displacement(p: Posterior, then: Floats, R: Floats, V: Floats, row: Floats) -> float:
     """How far theta is from where it was ``then``, in the metric of that time.
 
-    ``R`` (n, d, d) are the factors of that time, or ``V`` (h, h) the precision.
+    ``R`` (n, d, d) are the factors of that time, or ``V`` (h, h) the precision; linear, with
+    the covariance of a result as it is now.
     """
     h, d = then.shape
     square = 0.0
@@ -426,16 +435,16 @@ def displacement(p: Posterior, then: Floats, R: Floats, V: Floats, row: Floats) 
 
 @bare
 def growth(p: Posterior, R: Floats) -> float:
-    """Return what no variance has grown beyond since the factors of the arms were ``R``.
+    """Return what no variance has grown beyond since the factors were ``R``.
 
-    The largest eigenvalue of M = R^-1 C R^-T is at most 1 + ||M - I||, of any arm. 1 if
-    covariances cannot grow.
+    The largest eigenvalue of M = R^-1 C R^-T is at most 1 + ||M - I||, of any arm; linear: of
+    the covariance of a result. 1 if covariances cannot grow.
     """
     most = 1.0
     if p.room.shape[0] == 0:
         return most
     X, M, d = p.room[0], p.room[1], p.mu.shape[1]
-    for a in range(p.mu.shape[0]):
+    for a in range(p.R.shape[0]):
         same = True
         for c in range(d):
             for e in range(c + 1):

@@ -69,6 +69,21 @@ def read_noise(
     return KNOWN, frozen(np.array(found))
 
 
+def check_noise_of_fit(noise: str, covariance: Floats | None, partial: bool) -> None:
+    """Refuse noise that cannot be reckoned with for arms with features."""
+    if noise == PER_ARM:
+        raise InputError(
+            "with features the noise is estimated from all results together, not for each arm: "
+            "leave the covariance out, or give one"
+        )
+    if partial or (covariance is not None and covariance.ndim == 3):
+        what = "results with holes" if partial else "noise that is not the same for all arms"
+        raise InputError(
+            f"{what} cannot be reckoned with for arms with features: give one covariance "
+            f"for all arms and complete results, or leave the features out"
+        )
+
+
 def read_guess(objectives: Sequence[str], noise: str, guess: object) -> NoiseGuess | None:
     """Check a guess of the noise against the problem."""
     if guess is None:

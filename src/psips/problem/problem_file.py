@@ -19,7 +19,7 @@ from psips.input.quantities import as_float
 from psips.input.tables import read_cell, read_cells, read_csv
 from psips.kernels.model import Floats
 from psips.problem.instances import NOISES, Instance, Results
-from psips.problem.noise import PER_ARM, NoiseGuess
+from psips.problem.noise import NoiseGuess
 from psips.problem.parameters import Ball, Box, Prior
 from psips.problem.problem import Problem
 from psips.problem.question import read_budget, read_goal
@@ -247,7 +247,7 @@ def _objectives(data: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
             raise InputError("give either 'covariance' or a variance per objective, not both")
         return said, data["covariance"]
     if len(without) == len(entries):
-        return said, PER_ARM
+        return said, None
     if without:
         raise InputError(
             f"objective {without[0]!r} has no variance: add one, or the key 'covariance'"

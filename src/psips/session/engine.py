@@ -191,8 +191,8 @@ class Engine:
         least = self.model.noise.least if self.model.unstructured else 1
         if len(first) and results.min() < least:
             arm = int(first[results.argmin()])
-        elif len(belief.scatter.C):  # too few values in some objective, or all the same
-            return -1
+        elif self.model.unstructured and len(belief.scatter.C):
+            return -1  # too few values in some objective, or all the same
         elif self.program.plain_ahead:
             learner.tally[ASKED] += 1
             learner.played[:] += self.model.explore
@@ -297,10 +297,9 @@ class Engine:
     @property
     def ready(self) -> bool:
         """Whether results suffice to judge, see `psips.kernels.belief.ready`."""
-        if self.model.unstructured:
-            known = self.belief.scatter.freedom >= ENOUGH
-            return bool((self.belief.pulls > 0).all() and known.all())
-        return bool(self.belief.tally[SPANNED] == 1)
+        pulled = not self.model.unstructured or (self.belief.pulls > 0).all()
+        known = (self.belief.scatter.freedom >= ENOUGH).all()
+        return bool(pulled and known and self.belief.tally[SPANNED] == 1)
 
     @property
     def limited(self) -> bool:
@@ -368,7 +367,7 @@ class Engine:
             if not self.ready:
                 return np.full((model.n, model.d, model.d), np.nan)
             widths = ((model.Z @ belief.F) ** 2).sum(axis=1)  # z^T V^-1 z, V^-1 = F F^T
-            return np.asarray(widths[:, None, None] * model.Sigma)
+            return np.asarray(widths[:, None, None] * self.Sigma)
         if not len(scatter.C):
             pulls = np.where(belief.pulls > 0, belief.N, np.nan)
             return np.asarray(model.Sigma / pulls[:, None, None])
@@ -378,6 +377,14 @@ class Engine:
             return found
         shares = [students_share(f, scatter.level[0]) for f in np.maximum(scatter.freedom, 1.0)]
         return np.asarray(found / np.array(shares)[:, None, None])
+
+    @property
+    def Sigma(self) -> Floats:  # noqa: N802
+        """Covariance (d, d) of one result of a linear problem: as given, or as estimated."""
+        scatter = self.belief.scatter
+        if not len(scatter.C):
+            return self.model.Sigma
+        return np.asarray(scatter.C[0] / students_share(scatter.freedom[0], scatter.level[0]))
 
     def snapshot(self) -> dict[str, Any]:
         """Return the state as plain data; floats survive JSON to the bit."""

@@ -118,7 +118,7 @@ def posterior(problem: Problem, engine: Engine, rows: list[int]) -> tuple[Floats
         means = model.Z[rows] @ belief.theta
         W = model.Z[rows] @ belief.F  # (m, h): rows have the covariance W W^T
         spread = np.einsum("mh,nhd->nmd", W, rng.standard_normal((DRAWS, W.shape[1], d)))
-        spread = spread @ model.L.T
+        spread = spread @ np.linalg.cholesky(engine.Sigma).T
     return problem.outward(means), problem.outward(means + spread)
 
 
@@ -126,6 +126,8 @@ def _sds(problem: Problem, engine: Engine) -> Floats:
     """Return the standard deviations (d,) of one result: as given, or estimated."""
     if problem.covariance is not None:
         return np.sqrt(np.diag(problem.usual_covariance))
+    if not problem.unstructured:
+        return np.sqrt(np.diag(engine.Sigma))
     each = np.diagonal(engine.covariances(), axis1=1, axis2=2)  # of the means
     return np.asarray(np.sqrt((each * engine.belief.N[:, None]).mean(axis=0)))
 
