@@ -36,18 +36,20 @@ class Belief(Record):
     N: Floats  # (K,) the same, with those that a prior is worth
     B: Floats  # (h, d) sum of a x^T
     theta: Floats  # (h, d) posterior mean
-    V: Floats  # (h, h) precision, (0, 0) if unstructured; (K d, K d) with blocks
+    V: Floats  # (h, h) precision, (0, 0) if unstructured; (h d, h d) if joint
     F: Floats  # (h, h) factor of V^-1, (0, 0) if unstructured
     tally: Ints  # (3,) results told; rank-one updates since F was factored; arms span
     sums: Floats  # (K, d) of the results told of each arm, (0, 0) if unstructured
     scatter: Scatter  # how results scatter, where the noise is not known or values are missing
-    G: Floats  # (K d, K d) V^-1 with blocks, (0, 0) otherwise
+    G: Floats  # (n d, n d) covariance of all answers' means if joint, (0, 0) otherwise
+    X: Floats  # (h d, n d) that of theta with them, likewise; G itself if unstructured
 
 
 def empty_belief(model: Model) -> Belief:
     """Return the belief before any result."""
-    wide = model.K * model.d if model.joint else 0
-    width = wide if model.unstructured else model.h
+    wide = model.h * model.d if model.joint else 0
+    width = wide if model.unstructured or model.joint else model.h
+    G = np.zeros((model.n * model.d if model.joint else 0,) * 2)
     V = np.zeros((width, width))
     F = np.zeros((width, width))
     for i in range(width):
@@ -67,7 +69,8 @@ def empty_belief(model: Model) -> Belief:
         tally,
         np.zeros((0 if model.unstructured else model.K, 0 if model.unstructured else model.d)),
         empty_scatter(model),
-        np.zeros((wide, wide)),
+        G,
+        G if model.unstructured else np.zeros((wide, len(G))),
     )
 
 

@@ -78,7 +78,7 @@ def empty_cover(model: Model, capacity: int) -> Cover:
     """Return room for ``capacity`` records."""
     arms, width = (model.n, 0) if model.unstructured else (0, model.h)
     if model.joint:
-        arms, width = 0, model.n * model.d
+        arms, width = 0, model.h * model.d
     elif not model.unstructured and model.noise.mode == POOLED:
         arms = 1
     depth = DEPTH if capacity > 0 else 0

@@ -59,9 +59,7 @@ def residual_products(
 
 
 @part
-def settle_fit(
-    noise: NoiseModel, s: Scatter, A: Floats, pulls: Floats, theta: Floats
-) -> None:
+def settle_fit(noise: NoiseModel, s: Scatter, A: Floats, pulls: Floats, theta: Floats) -> None:
     """Bring the covariance and its degrees of freedom up to date with the results."""
     d = theta.shape[1]
     Sigma, free = floats2(d, d), floats2(d, d)

@@ -8,6 +8,9 @@ Arms that share blocks: one covariance ``G`` of all arms in all objectives, entr
 objective c of arm a, with the factor F F^T = G; how it came about is known to
 `psips.kernels.blocks` alone. It is what a linear problem is where nothing else is said: points
 are drawn whole.
+Linear problems whose results lack values, or have noise of each arm's own, are joint too: the
+precision of theta is (h d, h d), see `psips.kernels.joint`; ``G`` is of the answers, and ``X``
+the covariance of theta with them (with blocks, where answers are rows of theta, G itself).
 """
 
 from __future__ import annotations
@@ -42,7 +45,7 @@ class Posterior(Record):
     W: Floats  # (n, h) whitened answers; (0, 0) if separate
     N: Floats  # (K,) pulls of each arm, or weights
     theta: Floats  # (h, d) mean of the parameter
-    F: Floats  # (h, h) factor of V^-1; (0, 0) if separate; (K d, K d) with blocks
+    F: Floats  # (h, h) factor of V^-1; (0, 0) if separate; (h d, h d) if joint
     A: Floats  # (K, h) features of the arms; (0, 0) if separate
     Z: Floats  # (n, h) features of the answers; (0, 0) if separate
     Sigma: Floats  # (d, d) covariance of one measurement, as given or `fitted`
@@ -56,8 +59,9 @@ class Posterior(Record):
     own: Floats  # (K, d, d) covariance of each arm's mean, if it is not Sigma / N_a
     pooled: bool  # a result of one arm changes that of all
     room: Floats  # (2, d, d) if the covariance can grow, (0, 0, 0) otherwise
-    G: Floats  # (K d, K d) covariance of all means with blocks, (0, 0) otherwise
-    H: Floats  # (K, d, K d) what the next result of each arm tells, likewise
+    G: Floats  # (n d, n d) covariance of all answers' means if joint, (0, 0) otherwise
+    X: Floats  # (h d, n d) that of theta with them, likewise
+    H: Floats  # (K, d, n d) what the next result of each arm tells; linear: (K, d, d)
 
 
 OWN = ("mu", "C", "R", "known", "W")  # fields that are refreshed; the others are shared
@@ -70,6 +74,7 @@ def posterior_of(
     F: Floats,
     own: Floats | None = None,
     G: Floats | None = None,
+    X: Floats | None = None,
 ) -> Posterior:
     """Return a posterior that reads pulls, mean and factor from here; not refreshed."""
     n, d = model.n, model.d
@@ -77,7 +82,9 @@ def posterior_of(
     separate = model.unstructured and not model.joint
     arms = n if separate else 0
     own = np.zeros((0, 0, 0)) if own is None else own
-    fitted = estimated and not model.unstructured and len(own) > 0
+    fitted = estimated and not model.unstructured and not model.joint and len(own) > 0
+    blocks = model.unstructured and model.joint
+    G = np.zeros((0, 0)) if G is None else G
     covariance, L, P, unit = (
         (*own[:UNIT], own[UNIT, 0])
         if fitted
@@ -90,12 +97,12 @@ def posterior_of(
         np.zeros((arms, d, d)),
         own[FACTOR : FACTOR + 1] if fitted else np.zeros((arms, d, d)),
         np.zeros(arms),
-        np.zeros((n, n) if model.joint else model.Z.shape),
+        np.zeros((n, n) if blocks else (0, model.h) if len(G) else model.Z.shape),
         N,
         theta,
         F,
         model.A,
-        np.eye(n) if model.joint else model.Z,
+        np.eye(n) if blocks else model.Z,
         covariance,
         L,
         P,
@@ -107,14 +114,16 @@ def posterior_of(
         own if separate else np.zeros((0, 0, 0)),
         model.noise.mode == POOLED,
         np.zeros((2, d, d) if fitted or (estimated and separate) else (0, 0, 0)),
-        np.zeros((0, 0)) if G is None else G,
-        np.zeros((n, d, n * d) if model.joint else (0, 0, 0)),
+        G,
+        np.zeros((0, 0)) if X is None else X,
+        np.zeros((model.K, d, n * d if blocks else d) if model.joint else (0, 0, 0)),
     )
 
 
 def empty_posterior(model: Model, belief: Belief) -> Posterior:
     """Return the posterior that a belief gives, not refreshed."""
-    return posterior_of(model, belief.N, belief.theta, belief.F, belief.scatter.C, belief.G)
+    own, G, X = belief.scatter.C, belief.G, belief.X
+    return posterior_of(model, belief.N, belief.theta, belief.F, own, G, X)
 
 
 # ------------------------------------------------------------------ keeping it up to date
@@ -273,7 +282,7 @@ def draw_answer(p: Posterior, stream: Stream, scale: float, a: int, values: Floa
 def draw_theta(p: Posterior, stream: Stream, scale: float, row: Floats, theta: Floats) -> None:
     """Draw ``theta`` (h, d), linear: mean + scale F G L^T, G standard normal.
 
-    With blocks, mean + scale F g.
+    If joint, mean + scale F g.
     """
     h, d = theta.shape
     for i in range(h):
@@ -307,7 +316,7 @@ def move(p: Posterior, z: int, m: int, xs: Ints, cs: Ints, y: Floats, shift: Flo
     """Write the shift along sum_k y_k (z - x_k)(c_k): the covariance with it.
 
     Separate: ``shift`` (n, d) holds the arms' moves; only rows z and xs are written.
-    With blocks it holds those of all arms.
+    Joint: how theta (h, d) moves.
     Linear: ``shift`` (h, d); answer ``a`` moves by its row of W times it.
     """
     d = shift.shape[1]
@@ -332,7 +341,7 @@ def move(p: Posterior, z: int, m: int, xs: Ints, cs: Ints, y: Floats, shift: Flo
                 for i in range(shift.shape[0]):
                     for e in range(d):
                         i_e = i * d + e
-                        shift[i, e] += y[k] * (p.G[i_e, z * d + c] - p.G[i_e, x * d + c])
+                        shift[i, e] += y[k] * (p.X[i_e, z * d + c] - p.X[i_e, x * d + c])
                 continue
             for i in range(shift.shape[0]):
                 along = y[k] * (p.W[z, i] - p.W[x, i])
@@ -351,8 +360,11 @@ def moved(p: Posterior, a: int, shift: Floats, touched: bool, out: Floats) -> No
         if p.separate:
             if touched:
                 total += shift[a, c]
-        elif p.G.shape[0] > 0:
+        elif p.G.shape[0] > 0 and p.A.shape[0] == 0:
             total += shift[a, c]
+        elif p.G.shape[0] > 0:
+            for i in range(shift.shape[0]):
+                total += p.Z[a, i] * shift[i, c]
         else:
             for i in range(shift.shape[0]):
                 total += p.W[a, i] * shift[i, c]
@@ -476,8 +488,21 @@ def growth(p: Posterior, R: Floats) -> float:
 
 @bare
 def _gains_of_change(p: Posterior, change: Floats, gains: Floats) -> None:
-    """g(a) = ||change^T a||^2 in Sigma^-1, linear; ``change`` (h, d) is whitened on the way."""
+    """g(a) = ||change^T a||^2 in Sigma^-1, linear; ``change`` (h, d) is whitened on the way.
+
+    If joint, in the inverse of the arm's own covariance.
+    """
     h, d = change.shape
+    if p.G.shape[0] > 0:
+        for a in range(gains.shape[0]):
+            gains[a] = 0.0
+            for c in range(d):
+                along = 0.0
+                for e in range(c + 1):
+                    for i in range(h):
+                        along += p.H[a, c, e] * p.A[a, i] * change[i, e]
+                gains[a] += along * along
+        return
     for i in range(h):
         for c in range(d):
             for e in range(c):
@@ -527,6 +552,9 @@ def gains_of_move(
         for k in range(m):
             gains[z] += y[k] * shift[z, cs[k]] / p.N[z]
             gains[xs[k]] -= y[k] * shift[xs[k], cs[k]] / p.N[xs[k]]
+        return
+    if p.G.shape[0] > 0 and p.A.shape[0] > 0:
+        _gains_of_change(p, shift, gains)
         return
     if p.G.shape[0] > 0:
         for a in range(gains.shape[0]):

@@ -16,6 +16,7 @@ from psips.problem.scales import Scale
 
 KNOWN, ESTIMATE, PER_ARM = "known", "estimate", "per-arm"
 UNKNOWN = (ESTIMATE, PER_ARM)
+WIDEST = 1500  # answers times objectives, where their whole covariance is kept
 
 
 @dataclass(frozen=True)
@@ -69,18 +70,18 @@ def read_noise(
     return KNOWN, frozen(np.array(found))
 
 
-def check_noise_of_fit(noise: str, covariance: Floats | None, partial: bool) -> None:
+def check_noise_of_fit(noise: str, joint: bool, n: int, d: int) -> None:
     """Refuse noise that cannot be reckoned with for arms with features."""
     if noise == PER_ARM:
         raise InputError(
             "with features the noise is estimated from all results together, not for each arm: "
-            "leave the covariance out, or give one"
+            "leave the covariance out, or give one for each arm"
         )
-    if partial or (covariance is not None and covariance.ndim == 3):
-        what = "results with holes" if partial else "noise that is not the same for all arms"
+    if joint and n * d > WIDEST:
         raise InputError(
-            f"{what} cannot be reckoned with for arms with features: give one covariance "
-            f"for all arms and complete results, or leave the features out"
+            f"with features, results with holes and noise of each arm's own are reckoned with "
+            f"for {WIDEST // d:,} answers in {d} objectives at most, got {n:,}: give one "
+            f"covariance for all arms and complete results, or ask about fewer answers"
         )
 
 

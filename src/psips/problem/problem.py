@@ -71,8 +71,8 @@ class Problem:
     covariance : matrix, one variance per objective, or mapping from objective to variance
         Of the noise of one measurement. A mapping from arm to any of these, or an array
         (K, d, d), if it differs from arm to arm. ``"per-arm"``: to be estimated, for each arm;
-        ``"estimate"``: to be estimated, and the same for all arms. If left out, it is estimated:
-        for each arm without features, for all together with them.
+        ``"estimate"``: to be estimated, and the same for all arms. If left out, it is
+        estimated: for each arm without features, for all together with them.
     arms : names, or how many
         Taken from ``features`` if left out. With a DataFrame of features: the rows to use.
     features : (K, h) array or DataFrame with the arms' names as index, optional
@@ -275,7 +275,7 @@ class Problem:
     def _check_noise(self) -> None:
         """Refuse what cannot be reckoned with features, or with holes in many objectives."""
         if not self.unstructured:
-            check_noise_of_fit(self.noise, self.covariance, self.partial)
+            check_noise_of_fit(self.noise, self._joint, self.n, self.d)
         if self.blocks:
             check_blocks(self.unstructured, self.noise, self.noise_guess, self.partial)
             check_size_of_blocks(self.K, self.d)
@@ -313,6 +313,12 @@ class Problem:
     def marginal(self) -> bool:
         """Whether proofs go by each arm and objective, see `psips.kernels.marginal`."""
         return self.covariance is None or self.covariance.ndim == 3 or self.partial
+
+    @property
+    def _joint(self) -> bool:
+        """Whether means of answers and objectives are correlated in no simple way."""
+        each = self.covariance is not None and self.covariance.ndim == 3
+        return self.blocks or (not self.unstructured and (self.partial or each))
 
     @cached_property
     def _arm_indices(self) -> dict[str, int]:
@@ -449,7 +455,7 @@ class Problem:
                 self.signs,
                 0 if self.control is None else self.answer_index(self.control),
             ),
-            joint=self.blocks,
+            joint=self._joint,
         )
 
     @cached_property

@@ -386,6 +386,17 @@ class Engine:
             return self.model.Sigma
         return np.asarray(scatter.C[0] / students_share(scatter.freedom[0], scatter.level[0]))
 
+    def errors_of(self, features: Floats) -> Floats:
+        """Return standard errors (m, d) of the means of these features (m, h); linear."""
+        widths = ((features @ self.belief.F) ** 2).sum(axis=1)  # z^T V^-1 z, V^-1 = F F^T
+        return np.asarray(np.sqrt(widths[:, None] * np.diag(self.Sigma)))
+
+    def spread(self, rows: list[int], normals: Floats) -> Floats:
+        """Return deviations (draws, m, d) of answers' means from normals (draws, h, d)."""
+        W = self.model.Z[rows] @ self.belief.F  # (m, h): rows have the covariance W W^T
+        found = np.einsum("mh,nhd->nmd", W, normals)
+        return np.asarray(found @ np.linalg.cholesky(self.Sigma).T)
+
     def snapshot(self) -> dict[str, Any]:
         """Return the state as plain data; floats survive JSON to the bit."""
         scatter = self.belief.scatter
