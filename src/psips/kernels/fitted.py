@@ -30,6 +30,7 @@ from psips.kernels.scatter import (
 )
 
 COVARIANCE, FACTOR, INVERSE, UNIT = range(4)
+ROUNDING = 1e-13  # residuals that are less of the values than this are errors of rounding
 
 
 @part
@@ -39,7 +40,7 @@ def residual_products(
     """Write sums of products (d, d) around the fit; return their degrees of freedom."""
     d = out.shape[0]
     total = -float(theta.shape[0])
-    rest = floats(d)
+    rest, size = floats(d), floats(d)
     for c in range(d):
         for e in range(d):
             out[c, e] = noise.worth * noise.guess[c, e]
@@ -50,11 +51,15 @@ def residual_products(
         total += n
         for c in range(d):
             rest[c] = s.origin[a, c] + s.sums[a, c, c] / n
+            size[c] += n * rest[c] * rest[c]
             for i in range(A.shape[1]):
                 rest[c] -= A[a, i] * theta[i, c]
         for c in range(d):
             for e in range(d):
                 out[c, e] += add_up(s, a, c, e) + n * rest[c] * rest[e]
+    for c in range(d):
+        if out[c, c] < ROUNDING * ROUNDING * size[c]:
+            out[c, c] = 0.0  # results lie on the fit
     return noise.worth + max(total, 0.0)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from psips.kernels.belief import RESULTS, SPANNED, spans
 from psips.kernels.cover import AGE
+from psips.kernels.fitted import ROUNDING
 from psips.kernels.joint import add_rows, precision_of, solve_joint
 from psips.kernels.model import Floats, Ints, Mask, Stream
 from psips.kernels.noise import Source, pull
@@ -146,6 +147,8 @@ class JointEngine(Engine):
         for c, there in enumerate(seen.T):
             rows, y = A[arms[there]], values[there, c]
             rest = y - rows @ np.linalg.lstsq(rows, y, rcond=None)[0]
+            if rest @ rest < ROUNDING**2 * (y @ y):
+                rest[:] = 0.0
             found[c] = (rest @ rest + noise.worth * noise.guess[c, c]) / free[c]
             if noise.binary[c] and noise.worth == 0.0:
                 found[c] = _of_binary(y)
