@@ -345,6 +345,7 @@ def _questions() -> list[Family]:
     return [
         *beside(kind="worse", tolerance=0.3),
         *beside(kind="worse", tolerance=0.1),
+        *beside(kind="worse", tolerance=0.03, share=0.5),
         *beside(kind="worse", tolerance=0.3, loud=10.0),
         *beside(kind="worse", tolerance=0.3, d=2),
         *beside(kind="worse", tolerance=0.3, d=2, rho=-0.95),

@@ -20,8 +20,9 @@ from psips.kernels.jit import part, step
 from psips.kernels.learner import shares
 from psips.kernels.model import Floats
 from psips.kernels.outcome import HINT
-from psips.kernels.posterior import gains_of_move, move, refresh_listed
+from psips.kernels.posterior import refresh_listed
 from psips.kernels.scene import Scene
+from psips.kernels.shifts import gains_of_move, move
 from psips.kernels.state import TRACK, Run
 
 
