@@ -231,20 +231,25 @@ def reached(
 ) -> bool:
     """Whether enough answers are IN (COUNT), or one is not OPEN (SETTLE); or none is.
 
-    ``hint`` (2,) is set to an open answer that it takes, and its rival.
+    ``hint`` (2,) is set to an open answer that it takes, and its rival: of candidates the one
+    that would be proven soonest if its evidence went on growing as it has.
     """
     verdict, rival, strength = ints(model.n), ints(model.n), floats(model.n)
     Y = looked_along(model)
-    judge_answers(model, belief, front, Y, log_inverse, verdict, rival, strength)
+    levels = judge_answers(model, belief, front, Y, log_inverse, verdict, rival, strength)
     proven = unsettled = 0
-    wanted = -1
+    wanted, soonest = -1, np.inf
     for z in range(model.n):
         if verdict[z] == IN:
             proven += 1
         elif verdict[z] == OPEN:
             unsettled += 1
-            if front.inside[z] and (wanted < 0 or strength[z] > strength[wanted]):
-                wanted = z
+            if front.inside[z] and rival[z] >= 0:
+                wait = (levels[ESCAPES] - strength[z]) / (strength[z] + 1.0)
+                if model.unstructured:
+                    wait /= 1.0 / belief.N[z] + 1.0 / belief.N[rival[z]]
+                if wait < soonest:
+                    wanted, soonest = z, wait
     if goal[0] != COUNT:
         wanted = goal[1]
     hint[1] = -1.0

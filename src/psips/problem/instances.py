@@ -16,6 +16,7 @@ import numpy.typing as npt
 from psips.errors import InputError, check_keys, unknown
 from psips.input.checks import Table, frozen
 from psips.kernels.model import Floats, Ints
+from psips.problem.asked_instances import BUILDERS as ASKED
 from psips.problem.gaps import hardness, hardness_floor
 from psips.problem.hard_instances import BUILDERS as HARD
 from psips.problem.hard_instances import Truth
@@ -146,7 +147,11 @@ class Instance:
 
     def with_epsilon(self, epsilon: object) -> Instance:
         """Return the same truth with another tolerance."""
-        return replace(self, problem=self.problem.with_epsilon(epsilon))
+        return replace(
+            self,
+            problem=self.problem.with_epsilon(epsilon),
+            truth=None if self.truth is None else self.truth.with_epsilon(epsilon),
+        )
 
     @property
     def epsilon(self) -> Floats:
@@ -238,7 +243,10 @@ BUILDERS: dict[str, Callable[..., Instance]] = {
     "rotated": rotated,
     "random-gaussian": random_gaussian,
     "random-bernoulli": random_bernoulli,
-    **{name: _instance(build) for name, build in (*HARD.items(), *NOISY.items())},
+    **{
+        name: _instance(build)
+        for name, build in (*HARD.items(), *NOISY.items(), *ASKED.items())
+    },
 }
 
 

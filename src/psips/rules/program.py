@@ -173,7 +173,11 @@ def check_limits(
 
 
 def steps_of(
-    sampling: SamplingRule, stopping: StoppingRule, literal: bool, problem: Problem
+    sampling: SamplingRule,
+    stopping: StoppingRule,
+    literal: bool,
+    problem: Problem,
+    goal: Goal | None,
 ) -> tuple[str, str, str]:
     """Return the steps of the loop: choose, renew, judge."""
     if problem.limits:
@@ -188,6 +192,8 @@ def steps_of(
         choose = sampling.proving or choose
     elif stopping.settles and problem.marginal:
         choose = sampling.aiming or choose
+    if goal is not None:
+        choose = sampling.seeking or choose
     return choose, renew, stopping.step
 
 
