@@ -259,9 +259,12 @@ def _variances(problem: Problem, found: Residuals, measured: Ints, own: float) -
         for a, c in [one.place]
     ]
     where = tuple(dict.fromkeys(problem.arms[measured[one.place[0]]] for one in seen))
+    each = "as estimated for each arm (covariance = 'per-arm')"
+    if not problem.unstructured:
+        each = "with a covariance for each arm"
     advice = (
-        "register the noise as estimated for each arm (covariance = 'per-arm'), or transform "
-        "the values (transform = 'log', if the noise grows with the mean)"
+        f"register the noise {each}, or transform the values (transform = 'log', if the noise "
+        "grows with the mean)"
     )
     return [Finding("unequal variances", some(words), where, seen[0].p_value, advice)]
 
@@ -327,7 +330,8 @@ def _fit(problem: Problem, arms: Ints, values: Floats) -> Fit | None:
     sums = np.zeros((problem.K, problem.d))
     np.add.at(sums, arms, problem.inward(values))
     pulls = np.bincount(arms, minlength=problem.K).astype(np.float64)
-    return fit_of_sums(problem, pulls, sums)
+    squares = None if problem.noise == KNOWN else residuals_of(arms, values).squares
+    return fit_of_sums(problem, pulls, sums, squares)
 
 
 def _lack_of_fit(fit: Fit | None) -> list[Finding]:

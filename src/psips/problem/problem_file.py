@@ -26,7 +26,7 @@ from psips.problem.file_tables import (
     read_truth,
 )
 from psips.problem.instances import NOISES, Instance, Results
-from psips.problem.noise import PER_ARM, NoiseGuess
+from psips.problem.noise import NoiseGuess
 from psips.problem.parameters import Ball, Box, Prior
 from psips.problem.problem import Problem
 from psips.problem.question import read_budget, read_goal
@@ -243,7 +243,7 @@ def _objectives(data: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
             raise InputError("give either 'covariance' or a variance per objective, not both")
         return said, data["covariance"]
     if len(without) == len(entries):
-        return said, PER_ARM
+        return said, None
     if without:
         raise InputError(
             f"objective {without[0]!r} has no variance: add one, or the key 'covariance'"

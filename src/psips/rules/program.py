@@ -101,6 +101,12 @@ def check_noise(
             f"the stopping rule {stopping!r} is not made for results that share items: choose "
             f"stopping='glr' with calibration='measured', which is the default"
         )
+    if not problem.unstructured and (rule.settles or calibration == "proven"):
+        raise InputError(
+            f"nothing is proven of arms with features and {what}: give one covariance for all "
+            f"arms and complete results, or choose stopping='glr' with calibration='measured', "
+            f"which is the default"
+        )
     fits = rule.any_noise or (rule.given_noise and not estimated)
     if not fits or calibration == "proven":
         asked = f"the stopping rule {stopping!r}"

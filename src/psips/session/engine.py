@@ -177,8 +177,8 @@ class Engine:
         least = self.model.noise.least if self.model.unstructured else 1
         if len(first) and results.min() < least:
             arm = int(first[results.argmin()])
-        elif len(belief.scatter.C):  # too few values in some objective, or all the same
-            return -1
+        elif self.model.unstructured and len(belief.scatter.C):
+            return -1  # too few values in some objective, or all the same
         elif self.program.plain_ahead:
             learner.tally[ASKED] += 1
             learner.played[:] += self.model.explore
@@ -276,10 +276,9 @@ class Engine:
     @property
     def ready(self) -> bool:
         """Whether results suffice to judge, see `psips.kernels.belief.ready`."""
-        if self.model.unstructured:
-            known = self.belief.scatter.freedom >= ENOUGH
-            return bool((self.belief.pulls > 0).all() and known.all())
-        return bool(self.belief.tally[SPANNED] == 1)
+        pulled = not self.model.unstructured or (self.belief.pulls > 0).all()
+        known = (self.belief.scatter.freedom >= ENOUGH).all()
+        return bool(pulled and known and self.belief.tally[SPANNED] == 1)
 
     @property
     def limited(self) -> bool:
@@ -347,7 +346,7 @@ class Engine:
             if not self.ready:
                 return np.full((model.n, model.d, model.d), np.nan)
             widths = ((model.Z @ belief.F) ** 2).sum(axis=1)  # z^T V^-1 z, V^-1 = F F^T
-            return np.asarray(widths[:, None, None] * model.Sigma)
+            return np.asarray(widths[:, None, None] * self.Sigma)
         if not len(scatter.C):
             pulls = np.where(belief.pulls > 0, belief.N, np.nan)
             return np.asarray(model.Sigma / pulls[:, None, None])
@@ -357,6 +356,25 @@ class Engine:
             return found
         shares = [students_share(f, scatter.level[0]) for f in np.maximum(scatter.freedom, 1.0)]
         return np.asarray(found / np.array(shares)[:, None, None])
+
+    @property
+    def Sigma(self) -> Floats:  # noqa: N802
+        """Covariance (d, d) of one result of a linear problem: as given, or as estimated."""
+        scatter = self.belief.scatter
+        if not len(scatter.C):
+            return self.model.Sigma
+        return np.asarray(scatter.C[0] / students_share(scatter.freedom[0], scatter.level[0]))
+
+    def errors_of(self, features: Floats) -> Floats:
+        """Return standard errors (m, d) of the means of these features (m, h); linear."""
+        widths = ((features @ self.belief.F) ** 2).sum(axis=1)  # z^T V^-1 z, V^-1 = F F^T
+        return np.asarray(np.sqrt(widths[:, None] * np.diag(self.Sigma)))
+
+    def spread(self, rows: list[int], normals: Floats) -> Floats:
+        """Return deviations (draws, m, d) of answers' means from normals (draws, h, d)."""
+        W = self.model.Z[rows] @ self.belief.F  # (m, h): rows have the covariance W W^T
+        found = np.einsum("mh,nhd->nmd", W, normals)
+        return np.asarray(found @ np.linalg.cholesky(self.Sigma).T)
 
     def snapshot(self) -> dict[str, Any]:
         """Return the state as plain data; floats survive JSON to the bit."""

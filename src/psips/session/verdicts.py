@@ -96,6 +96,8 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
     """
     if not has_certificates(problem) and not engine.program.stopping.predicts:
         why = "a linear problem has certificates with parameter_set=Ball(...) only"
+        if problem.marginal:
+            why = "no proof is known for features unless the covariance is given"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
     if problem.blocks:
         why = "no proof is known where results share items"
