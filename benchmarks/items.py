@@ -114,6 +114,7 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--instances", type=int, default=0)
     parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--first-run", type=int, default=0)
     parser.add_argument("--between", type=float, default=0.6)
     parser.add_argument("--easy", type=float, default=0.0)
     parser.add_argument("--hardest", type=float, default=1000.0)
@@ -128,7 +129,7 @@ def main() -> None:
         out = csv.writer(file)
         if new:
             out.writerow(COLUMNS)
-        for nth in range(options.runs):
+        for nth in range(options.first_run, options.runs):
             for number in numbers:
                 for way in ("items", "plain"):
                     key = (number, nth, options.between, options.easy, way)

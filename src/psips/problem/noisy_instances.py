@@ -14,6 +14,7 @@ import numpy as np
 
 from psips.errors import InputError, unknown
 from psips.problem.hard_instances import Truth, check_count, check_positive, equal
+from psips.problem.item_noise import read_item_noise
 from psips.problem.noise import UNKNOWN
 from psips.problem.problem import Problem
 
@@ -70,9 +71,28 @@ def chances(p: float = 0.5, gap: float = 0.08, told: str = "per-arm") -> Truth:
     )
 
 
+def shared_items(
+    gap: float = 0.3, d: int = 2, between: float = 0.6, shape: str = "gaussian"
+) -> Truth:
+    """As untold, with a share of the variance between items that all arms go through."""
+    made = untold(gap=gap, d=d, shape=shape)
+    problem = Problem(
+        name="shared-items",
+        objectives=made.problem.objectives,
+        arms=made.problem.arms,
+        blocks=True,
+    )
+    items = read_item_noise(problem, [1.0] * d, between)
+    return Truth(problem, made.theta, shape, items=items)
+
+
 def _check_told(told: str) -> None:
     if told not in UNKNOWN:
         raise unknown("told", told, UNKNOWN)
 
 
-BUILDERS: dict[str, Callable[..., Truth]] = {"untold": untold, "chances": chances}
+BUILDERS: dict[str, Callable[..., Truth]] = {
+    "untold": untold,
+    "chances": chances,
+    "shared-items": shared_items,
+}
