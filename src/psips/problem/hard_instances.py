@@ -26,10 +26,7 @@ KINDS = ("dominated", "incomparable", "tied")
 
 
 class Truth(NamedTuple):
-    """A problem, its theta, the shape of its noise, and its covariance if that is not told.
-
-    If results share items, how they scatter.
-    """
+    """A problem, its theta, the shape of its noise, and what a rule is not told of it."""
 
     problem: Problem
     theta: Floats
