@@ -171,11 +171,14 @@ def check_limits(
             f"the goal {goal.text!r} is reached by proofs of single answers, which there are "
             f"none of with limits: leave the goal out"
         )
-    if problem.prior is not None or problem.blocks:
+    if problem.blocks:
         raise InputError(
-            f"{'blocks' if problem.blocks else 'a prior'} and limits do not go together: leave "
-            f"one of them out"
+            "limits are kept by the mean of each arm, which results that share items tell less "
+            "of than of differences: leave the limits out, or the blocks, which takes more "
+            "results, not fewer"
         )
+    if problem.prior is not None:
+        raise InputError("a prior and limits do not go together: leave one of them out")
 
 
 def steps_of(
