@@ -228,7 +228,7 @@ def test_one_file_in_every_form(folder: Path, run: Any) -> None:
         for other in FORMS:
             code, _, err = run(f"study tell trial --csv {other} --store {store}")
             assert code == 2, other
-            assert f"what '{other}' says was told already" in err
+            assert f"the results in '{other}' were told already" in err
 
 
 def test_another_name_for_the_arms(folder: Path, run: Any) -> None:
@@ -256,7 +256,7 @@ def test_lines_left_out_are_in_the_log(folder: Path, run: Any) -> None:
     assert run("study verify trial")[0] == 0
     code, _, err = run("study tell trial --csv r.csv --skip-incomplete")
     assert code == 2
-    assert "what 'r.csv' says was told already" in err
+    assert "the results in 'r.csv' were told already" in err
 
 
 def correlated(n: int = 200) -> str:
@@ -386,7 +386,7 @@ BAD = [
     (CHECK.format("dates.csv --time when"), "line 3: the time in 'when' must be a number or a"),
     (
         CHECK.format("times.csv --time when"),
-        "line 3: the time in 'when' is '7', but further up",
+        "line 3: the time in 'when' is '7', but lines above",
     ),
     (CHECK.format("empty.csv"), "empty.csv is empty: it needs a header line"),
     (CHECK.format("header.csv"), "header.csv has a header line and no results below it"),

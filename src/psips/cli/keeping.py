@@ -24,7 +24,8 @@ def confirm(
     name: Name,
     result: Number = None,
     event: Annotated[
-        int | None, typer.Option(help="Number of a correction or withdrawal that waits.")
+        int | None,
+        typer.Option(help="Number of the event, if a correction or withdrawal waits."),
     ] = None,
     reason: Reason = "",
     key: Key = None,
@@ -32,17 +33,17 @@ def confirm(
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Confirm a result that is held, or the change that another person has recorded."""
+    """Confirm a result, or a change, that waits for a second person."""
     with open_study(name, store, who) as opened:
         receipt = opened.confirm(result=result, event=event, reason=reason, key=key)
     data = {"confirmed": 1 - receipt.known, "stopped": receipt.stopped}
-    done = "nothing is to be confirmed" if receipt.known else "confirmed"
+    done = "there was nothing left to confirm" if receipt.known else "confirmed"
     show_change(data, done, receipt, as_json)
 
 
 @study.command(epilog=examples("psips study migrate --store sqlite:///lab.db"))
 def migrate(store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
-    """Bring a store of an older psips to the present format; no event is touched."""
+    """Bring an older store to the present format. No event is changed."""
     from psips.store import open_store
 
     with open_store(checked_store(store)) as opened:
@@ -58,7 +59,7 @@ def backup(
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Copy all studies of a store, which may be in use, to one file."""
+    """Copy all studies of a store to one file. The store may be in use."""
     from psips.store import open_store
     from psips.study import transfer
 
@@ -71,12 +72,12 @@ def backup(
 
 @study.command(epilog=examples("psips study restore studies.db --store sqlite:///lab.db"))
 def restore(
-    file: Annotated[Path, typer.Argument(help="What `psips study backup` wrote.")],
-    name: Annotated[str | None, typer.Option(help="The one study to restore.")] = None,
+    file: Annotated[Path, typer.Argument(help="File that `psips study backup` wrote.")],
+    name: Annotated[str | None, typer.Option(help="Restore this study only.")] = None,
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Copy the studies of a backup into a store that lacks them."""
+    """Copy the studies of a backup to a store that lacks them."""
     from psips.store import open_store
     from psips.study import transfer
 
@@ -87,11 +88,11 @@ def restore(
 
 @study.command("import", epilog=examples("psips study import trial.json"))
 def import_study(
-    file: Annotated[Path, typer.Argument(help="What `psips study export --json` wrote.")],
+    file: Annotated[Path, typer.Argument(help="File that `psips study export --json` wrote.")],
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Take in a study from its JSON export, with the same hashes."""
+    """Read a study from its JSON export, with the same hashes."""
     from psips.store import open_store
     from psips.study import transfer
 
@@ -104,12 +105,14 @@ def import_study(
 def sign(
     name: Name,
     key: Annotated[Path, typer.Option("--ssh-key", help="SSH key to sign with.")],
-    out: Annotated[Path | None, typer.Option(help="File; NAME.sig if left out.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File to write; NAME.sig if left out.")
+    ] = None,
     overwrite: Overwrite = False,
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Sign the head of the log: a file that says what the log was, and who saw it."""
+    """Sign the log as it is now. The file says what was in it, and who saw it."""
     from psips.study.signing import sign as make
 
     with open_study(name, store) as opened:
@@ -131,15 +134,16 @@ def sign(
 def verify(
     name: Name,
     signatures: Annotated[
-        list[Path] | None, typer.Option(help="Signature to check too; may be repeated.")
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Also check this signature (repeat for more)."),
     ] = None,
     signers: Annotated[
-        Path, typer.Option(help="Who may sign: a name and a public SSH key in each line.")
+        Path, typer.Option(help="Who may sign: a name and a public SSH key on each line.")
     ] = Path("allowed_signers"),
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Check the hashes of the log and replay it; code 1 if something does not fit."""
+    """Check the hashes of the log, and replay it. Ends with code 1 if it was changed."""
     from psips.errors import InputError
     from psips.store import EVERY, open_store
     from psips.study import verify_log
@@ -170,7 +174,7 @@ def verify(
 
 @study.command(epilog=examples("psips study heads"))
 def heads(store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
-    """Print the head of every study, to be kept where the store's owner cannot change it."""
+    """Print the last hash of every study. Keep them where nobody can change them."""
     from psips.store import open_store
     from psips.study import Study
 

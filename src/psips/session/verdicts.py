@@ -162,7 +162,7 @@ def broken_limits(problem: Problem, engine: Engine) -> list[Verdict]:
     limits, N = model.limits, belief.pulls
     values = belief.theta
     kept = keeping(values, limits) if engine.ready else np.ones((problem.n, 1), bool)
-    open_why = "no proof is known with limits, but of one that is broken"
+    open_why = "with limits, only a broken limit can be proven"
     found = []
     for z, name in enumerate(problem.answers):
         why, verdict = open_why, "open"

@@ -236,8 +236,8 @@ def _factors(problem: Problem) -> Floats:
     given = problem.usual_covariance if problem.covariance is None else problem.covariance
     if np.isnan(given).any():
         raise InputError(
-            "to simulate results the covariance of their noise is needed, but it is to be "
-            "estimated: give the problem a noise_guess"
+            "simulated results need the covariance of their noise, which this problem leaves "
+            "to be estimated: give it a noise_guess"
         )
     turned = given * np.outer(problem.signs, problem.signs) + 0.0
     shape = (problem.K, problem.d, problem.d)
