@@ -22,7 +22,7 @@ from psips.kernels.front import LIVE, MEMBERS, Front, elect
 from psips.kernels.hedge import feed, weights
 from psips.kernels.learner import posterior_gains, shares
 from psips.kernels.model import BALL, EVERYTHING, SHARED, Model, NoiseModel
-from psips.kernels.posterior import Posterior, move, moved, posterior_of
+from psips.kernels.posterior import Posterior, posterior_of
 from psips.kernels.renewing import refresh
 from psips.kernels.rng import (
     exponential,
@@ -34,6 +34,7 @@ from psips.kernels.rng import (
     uniform,
 )
 from psips.kernels.scene import Scene, empty_scene
+from psips.kernels.shifts import move, moved
 from psips.kernels.thresholds import Calibration, beta, inflation_and_budget, lambert_bar
 from psips.kernels.tree import build
 from psips.problem.limits import limit_model

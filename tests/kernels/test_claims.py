@@ -12,7 +12,8 @@ import pytest
 import naive_claims as naive
 from kernels.entries import posterior_at
 from psips.kernels.accounts import Account, open_account, predict, weigh
-from psips.kernels.claims import Claims, Pieces, evidence
+from psips.kernels.claims import Claims, Pieces
+from psips.kernels.lead_evidence import evidence
 from psips.kernels.model import Model
 from psips.kernels.pareto import pareto_mask
 from psips.kernels.posterior import Posterior

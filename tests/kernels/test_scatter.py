@@ -11,8 +11,9 @@ from scipy import stats
 
 from psips import NoiseGuess, Problem
 from psips.kernels.model import Floats
-from psips.kernels.posterior import Posterior, growth, posterior_of
+from psips.kernels.posterior import Posterior, posterior_of
 from psips.kernels.scatter import Scatter, empty_scatter, students_share, take_in
+from psips.kernels.shifts import growth
 
 D, K = 3, 2
 MIX = np.array([[1.0, 0.0, 0.0], [0.8, 0.6, 0.0], [-0.5, 0.5, 0.7]])

@@ -7,11 +7,13 @@ from typing import Annotated
 
 import typer
 
-from psips.cli.reading import DEFAULT, checked_store, open_study
+from psips.cli.reading import DEFAULT, checked_store, event_line, open_study, raw_events
 from psips.cli.screen import examples, show
 from psips.cli.study import NOT_VERIFIED, show_change, study
 from psips.cli.study_options import Json, Key, Name, Number, Overwrite, Reason, StoreUrl, Who
 from psips.cli.writing import check_target, write_whole, write_with
+from psips.input.escaping import as_json as written
+from psips.input.escaping import plain as harmless
 
 
 @study.command(
@@ -187,3 +189,55 @@ def heads(store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
 
 def _print_heads(heads: dict[str, str], as_json: bool) -> None:
     show(dict(heads), "\n".join(f"{head}  {name}" for name, head in heads.items()), as_json)
+
+
+@study.command(epilog=examples("psips study log trial"))
+def log(name: Name, store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
+    """Print every event, of a damaged log too."""
+    from psips.store import broken_links
+
+    events = raw_events(name, store)
+    text = "\n".join(event_line(event) for event in events)
+    show({"study": name, "events": [event.to_dict() for event in events]}, text, as_json)
+    problems = broken_links(events)
+    if problems:
+        said = f"the log is not as it was written: {problems[0]}; see `psips study verify`"
+        typer.echo(f"psips: {harmless(said)}", err=True)
+        raise typer.Exit(NOT_VERIFIED)
+
+
+@study.command(
+    epilog=examples(
+        "psips study export trial --out results.csv",
+        "psips study export trial --format json",
+    )
+)
+def export(
+    name: Name,
+    form: Annotated[str, typer.Option("--format", help="csv: the results; json: all.")] = "csv",
+    out: Annotated[Path | None, typer.Option(help="File; standard output if left out.")] = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="The log alone, as JSON, of a damaged study too.")
+    ] = False,
+    overwrite: Overwrite = False,
+    store: StoreUrl = DEFAULT,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+) -> None:
+    """Write the results as CSV, or the design, tickets, results and log as JSON."""
+    from psips.errors import unknown
+    from psips.study.exports import as_csv, as_data, log_as_data
+
+    form = "json" if as_json else form
+    if form not in ("csv", "json"):
+        raise unknown("format", form, ["csv", "json"])
+    if out is not None:
+        check_target(out, overwrite)
+    if anyway:
+        text = written(log_as_data(name, raw_events(name, store))) + "\n"
+    else:
+        with open_study(name, store) as opened:
+            text = as_csv(opened) if form == "csv" else written(as_data(opened)) + "\n"
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        write_whole(out, text)

@@ -19,11 +19,11 @@ from psips.kernels.claims import (
     Pieces,
     claims_of,
     cover_alternative,
-    evidence,
 )
 from psips.kernels.front import Front
 from psips.kernels.grids import as_array, as_grid
 from psips.kernels.jit import bare, kernel
+from psips.kernels.lead_evidence import evidence
 from psips.kernels.model import Floats, Ints, Mask, Model
 from psips.kernels.outcome import EVIDENCE, HINT, STOPPED, THRESHOLD
 from psips.kernels.posterior import Posterior, posterior_of, refresh_all

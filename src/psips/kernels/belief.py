@@ -253,3 +253,13 @@ def in_theta(model: Model, theta: Floats) -> bool:
                 if theta[i, c] < low[i, c] or theta[i, c] > high[i, c]:
                     return False
     return True
+
+
+def settle(model: Model, belief: Belief, pulls: Floats, N: Floats, B: Floats) -> None:
+    """Set a belief to counts and sums."""
+    belief.pulls[:], belief.N[:], belief.B[:], belief.tally[RESULTS] = pulls, N, B, pulls.sum()
+    if model.unstructured:
+        belief.theta[:] = B / np.where(N > 0, N, 1.0)[:, None]
+    else:
+        belief.V[:] = model.xi * np.eye(model.h) + model.A.T @ (N[:, None] * model.A)
+        refit(model, belief)

@@ -37,6 +37,8 @@ from psips.kernels.records import Record, record
 NATS = 28.0  # pieces with less than e^-NATS of the largest piece's mass are left out
 FEWER_NATS = 14.0  # the same for a single answer, whose probability is an estimate anyway
 MARGIN = 20.0  # what must remain of NATS while the cover is used
+CAPACITY = 4096  # half-spaces a cover may hold; a larger one is not built
+LARGE_CAPACITY = 32768  # the same, beyond a hundred answers
 DEPTH = 12  # constraints a record can hold
 
 # Stages of a cover's life.
@@ -234,3 +236,8 @@ def measure(p: Posterior, cover: Cover, first: int, last: int, only: int) -> flo
         r[one] = math.sqrt(square) if square >= 0.0 else -1.0
         nearest = min(nearest, r[one])
     return nearest
+
+
+def capacity_for(model: Model) -> int:
+    """Return how many half-spaces a cover may hold."""
+    return CAPACITY if model.n <= 100 else LARGE_CAPACITY

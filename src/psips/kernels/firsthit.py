@@ -45,9 +45,9 @@ from psips.kernels.front import LIVE, MEMBERS
 from psips.kernels.halfspace import PAIR, beats, held, lead
 from psips.kernels.jit import bare, part, standing
 from psips.kernels.model import Floats
-from psips.kernels.posterior import move, move_point
 from psips.kernels.rng import log_geometric, log_tail, normal_above, uniform
 from psips.kernels.scene import ABOVE, BELOW, HALT, NUMBER, PROPOSALS, Scene
+from psips.kernels.shifts import move, move_point
 
 FREQUENT = 0.3  # above this P hits are frequent: draw literally
 DRIFT = 1e-3  # of the stopping rule's scale, before the sets are weighed anew

@@ -36,9 +36,10 @@ import numpy as np
 
 from psips.kernels.accounts import Account, weigh
 from psips.kernels.belief import Belief, refactor, solve
-from psips.kernels.claims import CENTRE, SPREAD, UNSEEN, least_evidence
+from psips.kernels.claims import CENTRE, SPREAD, UNSEEN
 from psips.kernels.grids import floats, floats2
 from psips.kernels.jit import kernel, part
+from psips.kernels.lead_evidence import least_evidence
 from psips.kernels.model import Floats, Model
 
 KAPPA = 0.5  # how far the design is expected to be off; h - 1 directions pay for it

@@ -17,15 +17,9 @@ from psips.kernels.front import MEMBERS
 from psips.kernels.halfspace import lead
 from psips.kernels.jit import bare, part
 from psips.kernels.model import Floats, Ints
-from psips.kernels.posterior import (
-    Posterior,
-    gains_of_move,
-    gains_of_point,
-    move,
-    moved,
-    refresh_listed,
-)
+from psips.kernels.posterior import Posterior, refresh_listed
 from psips.kernels.scene import ABOVE, BELOW, Scene
+from psips.kernels.shifts import gains_of_move, gains_of_point, move, moved
 
 
 @part

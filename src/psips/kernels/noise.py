@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from psips.kernels.grids import floats
 from psips.kernels.jit import bare, kernel
-from psips.kernels.model import Floats, Ints, Stream
+from psips.kernels.model import Floats, Ints, Model, Stream
 from psips.kernels.records import Record, record
 from psips.kernels.rng import NOISE, normal, seed, uniform
 
@@ -71,3 +73,17 @@ def pull(source: Source, key: Stream, arm: int, nth: int, stream: Stream, x: Flo
         row = first + int(uniform(stream) * (last - first))
         for c in range(d):
             x[c] = source.rows[row, c]
+
+
+def nowhere(model: Model) -> Source:
+    """Return a source that is never pulled, for single steps."""
+    d = model.d
+    return Source(
+        0,
+        np.zeros((model.K, d)),
+        np.zeros((0, d, d)),
+        np.zeros(d),
+        np.zeros(d),
+        np.zeros((0, d)),
+        np.zeros(1, np.int64),
+    )

@@ -49,6 +49,7 @@ from psips.kernels.tree import build
 
 EARLY = 8.0  # e-folds of results by which the clock of the threshold is ahead
 OFFSET = -1.1  # measured, together with EARLY
+TYPICAL = 3000.0  # results after which a rule looks, for the tail it looks at
 MORE = 0.8  # nats with a tolerance, measured
 REACH = 3.0  # standard errors within which a member might dominate an answer, or might not
 LATE = 11.0  # e-folds of results by which a near-tie has had most of its chances to err
@@ -189,3 +190,11 @@ def weigh_ratio(scene: Scene, calibration: Calibration, spare: float) -> tuple[f
     if calibration.code == MEASURED:
         found = min(found, all_pieces(scene, calibration.handicap, t))
     return found, glr_threshold(scene.model, calibration, t)
+
+
+def looked_at(log_inverse: float) -> float:
+    """Return z^2 of the normal at whose tail stopping rules look, after a few thousand results.
+
+    Student's law is given this tail, see `psips.kernels.scatter`.
+    """
+    return 2.0 * (log_inverse + math.log(EARLY + math.log(TYPICAL)) + OFFSET)

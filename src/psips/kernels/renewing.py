@@ -9,8 +9,9 @@ from psips.kernels.cover import LEFT_OUT, MARGIN, NEAREST, RECORDS, SPARE, is_st
 from psips.kernels.draws import find_change
 from psips.kernels.front import LIVE, MEMBERS, elect
 from psips.kernels.jit import bare, part
-from psips.kernels.posterior import displacement, growth, refresh_listed, refresh_means
+from psips.kernels.posterior import refresh_listed, refresh_means
 from psips.kernels.scene import Scene
+from psips.kernels.shifts import displacement, growth
 
 
 @part

@@ -27,15 +27,8 @@ from psips.kernels.grids import as_array, as_grid, floats, floats2, ints
 from psips.kernels.halfspace import ESCAPE, PAIR, lead
 from psips.kernels.jit import kernel, part, standing
 from psips.kernels.model import Floats, Ints
-from psips.kernels.posterior import (
-    Posterior,
-    apart,
-    gains_of_move,
-    move,
-    moved,
-    unwhiten,
-    variance,
-)
+from psips.kernels.posterior import Posterior, apart, variance
+from psips.kernels.shifts import gains_of_move, move, moved, unwhiten
 
 CLEAR = 2.0  # standard errors behind, beyond which an objective is not in play
 FREE = 1e-10  # a lead below this many standard deviations of one measurement is none

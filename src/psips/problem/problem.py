@@ -8,45 +8,40 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from psips.errors import InputError, quote, unknown
+from psips.errors import InputError, quote
 from psips.input.checks import (
     frozen,
     read_arms,
-    read_covariance,
     read_directions,
     read_names,
     read_objectives,
     read_positive,
 )
 from psips.input.names import as_recorded
-from psips.kernels.model import BALL, BOX, Floats, Model
+from psips.kernels.model import Model
 from psips.notebook import card, names
+from psips.problem.arrays import coordinates_of, model_of
 from psips.problem.blocks import check_blocks, check_size_of_blocks
 from psips.problem.coordinates import (
     Coordinates,
     orthonormal,
-    reexpress,
-    scaled,
-    spanning_arms,
 )
-from psips.problem.costs import per_cost, read_costs
-from psips.problem.design import g_optimal
+from psips.problem.costs import read_costs
 from psips.problem.features import read_design
-from psips.problem.limits import Limit, limit_model, only_limited, read_limits
-from psips.problem.noise import KNOWN, PER_ARM, NoiseGuess, noise_model, read_guess, read_noise
-from psips.problem.parameters import Ball, Box, Limits, Prior, check_inside, read_prior
-from psips.problem.parameters import limits as bounds_of
+from psips.problem.limits import only_limited, read_limits
+from psips.problem.noise import KNOWN, PER_ARM, NoiseGuess, read_guess, read_noise
+from psips.problem.parameters import Ball, Box, Prior, read_prior
 from psips.problem.recorded import read_record
 from psips.problem.scales import Scale, read_scale
-from psips.problem.tolerance import Tolerance, read_epsilon
+from psips.problem.stated import Stated
+from psips.problem.tolerance import read_epsilon
 
 MOST_WITH_HOLES = 8  # objectives, if results may have holes: patterns of them are counted
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Problem:
+class Problem(Stated):
     """A Pareto set identification problem, checked once and then frozen.
 
     Everything a user sees is in the user's own orientation: an objective to minimise is
@@ -135,34 +130,6 @@ class Problem:
     (('A', 'B'), ('A', 'C'))
     """
 
-    name: str
-    arms: tuple[str, ...]
-    answers: tuple[str, ...]  # first name of each distinct answer
-    aliases: dict[str, tuple[str, ...]]  # each answer's names, the first one included
-    objectives: tuple[str, ...]
-    directions: tuple[str, ...]
-    signs: Floats  # (d,) +1 to maximise, -1 to minimise
-    scales: tuple[Scale, ...]  # what the values of each objective are
-    noise: str  # "known", "estimate" or "per-arm"
-    covariance: Floats | None  # (d, d), or (K, d, d) for each arm; None if not known
-    noise_guess: NoiseGuess | None
-    partial: bool
-    features: Floats | None  # (K, h); None if unstructured
-    answer_features: Floats | None  # (n, h); None if unstructured
-    feature_names: tuple[str, ...]  # h of them; empty if unstructured
-    intercept: bool  # the last feature is one that was added
-    unstructured: bool
-    transductive: bool  # the answers are not the arms
-    parameter_set: Ball | Box | None
-    prior: Prior | None  # one row of means and one number of pulls per arm
-    regularization: float | None  # None: least squares
-    costs: Floats  # (K,) of one pull of each arm
-    control: str | None
-    tolerance: Tolerance
-    limits: tuple[Limit, ...]
-    blocks: bool
-    items: tuple[str, ...]  # in their order; empty if there are as many as are needed
-
     def __init__(
         self,
         *,
@@ -249,7 +216,7 @@ class Problem:
         setting = (self.objectives, self.directions, self.scales, self.control)
         put("limits", read_limits(*setting, self.unstructured, limits))
         put("parameter_set", parameter_set)
-        self._theta_limits()  # complains about a set that does not fit
+        self.theta_limits()  # complains about a set that does not fit
         put("prior", None if prior is None else read_prior(self.arms, self.objectives, prior))
         if isinstance(parameter_set, Box) and self.features is not None:
             rank = orthonormal(self.features).A.shape[1]
@@ -277,219 +244,15 @@ class Problem:
                 f"results may have holes in at most {MOST_WITH_HOLES} objectives, got {self.d}"
             )
 
-    @property
-    def K(self) -> int:  # noqa: N802
-        """Number of arms."""
-        return len(self.arms)
-
-    @property
-    def n(self) -> int:
-        """Number of distinct answers."""
-        return len(self.answers)
-
-    @property
-    def d(self) -> int:
-        """Number of objectives."""
-        return len(self.objectives)
-
-    @property
-    def h(self) -> int:
-        """Number of rows of theta, one per feature (and intercept) or, without any, per arm."""
-        return self.K if self.features is None else int(self.features.shape[1])
-
-    @property
-    def has_costs(self) -> bool:
-        """Whether any pull costs something else than 1."""
-        return bool(np.any(self.costs != 1.0))
-
-    @property
-    def marginal(self) -> bool:
-        """Whether proofs go by each arm and objective, see `psips.kernels.marginal`."""
-        return self.covariance is None or self.covariance.ndim == 3 or self.partial
-
-    @cached_property
-    def _arm_indices(self) -> dict[str, int]:
-        return {arm: i for i, arm in enumerate(self.arms)}
-
-    @cached_property
-    def _answer_indices(self) -> dict[str, int]:
-        return {a: i for i, answer in enumerate(self.answers) for a in self.aliases[answer]}
-
-    def arm_index(self, name: object) -> int:
-        """Position of an arm; a number is taken as a name, not as a position."""
-        index = self._arm_indices.get(str(name))
-        if index is None:
-            raise unknown("arm", name, self.arms)
-        return index
-
-    def answer_index(self, name: object) -> int:
-        """Position of the answer that has this name among its names."""
-        index = self._answer_indices.get(str(name))
-        if index is None:
-            raise unknown("answer", name, self.answers)
-        return index
-
-    def inward(self, means: npt.ArrayLike) -> Floats:
-        """Means (..., d) as the user gives them, in the kernels' orientation (maximise)."""
-        return np.asarray(means, dtype=np.float64) * self.signs
-
-    def outward(self, means: npt.ArrayLike) -> Floats:
-        """Means (..., d) from the kernels, in the user's orientation."""
-        return np.asarray(means, dtype=np.float64) * self.signs
-
-    @cached_property
-    def usual_covariance(self) -> Floats:
-        """One covariance (d, d) for all arms, where that will do; NaN if there is none.
-
-        As it was given (the mean over the arms if each has its own), or guessed.
-        """
-        if self.covariance is not None:
-            one = self.covariance
-            return one if one.ndim == 2 else frozen(one.mean(axis=0))
-        if self.noise_guess is not None:
-            return frozen(read_covariance(self.objectives, self.noise_guess.covariance))
-        return frozen(np.full((self.d, self.d), np.nan))
-
-    @cached_property
-    def _logs(self) -> list[int]:
-        return [c for c, scale in enumerate(self.scales) if scale.log]
-
-    def compared(self, values: npt.ArrayLike) -> Floats:
-        """Results (..., d) as they are compared: with logarithms where they are asked for."""
-        found = np.array(values, dtype=np.float64)
-        if self._logs:
-            found[..., self._logs] = np.log(found[..., self._logs])
-        return found
-
-    def measured(self, values: npt.ArrayLike) -> Floats:
-        """Results (..., d) as they are measured, from what is compared."""
-        found = np.array(values, dtype=np.float64)
-        if self._logs:
-            found[..., self._logs] = np.exp(found[..., self._logs])
-        return found
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """What to call the objectives where their means are shown."""
-        pairs = zip(self.scales, self.objectives, strict=True)
-        return tuple(scale.label(objective) for scale, objective in pairs)
-
     @cached_property
     def model(self) -> Model:
         """The problem as the kernels read it: arrays, every objective maximised."""
-        # Kernels are compiled for writable C-ordered arrays, hence the copies.
-        turn = np.outer(self.signs, self.signs)
-        usual = self.usual_covariance
-        Sigma = (
-            np.where(np.isnan(usual), np.eye(self.d), usual * turn) + 0.0
-        )  # no negative zeros
-        noise = noise_model(
-            self.noise,
-            self.covariance,
-            self.noise_guess,
-            self.scales,
-            self.K,
-            self.signs,
-            self.partial,
-        )
-        apart = noise.given if len(noise.given) else Sigma
-        apart = apart * (1.0 - np.eye(self.d))
-        diagonal = self.d == 1 or (self.noise == KNOWN and not np.any(apart))
-        P = np.diag(1.0 / np.diag(Sigma)) if diagonal else np.linalg.inv(Sigma)
-        kind, ball, low, high = self._theta_limits()
-        A, Z, basis = self.coordinates
-        explore, frame = np.full(self.K, 1.0 / self.K), np.zeros((0, 0))
-        first = np.zeros(0, np.int64)
-        if self.features is not None:
-            explore = g_optimal(A)
-            if self.regularization is None:
-                frame = orthonormal(self.features).A
-                first = spanning_arms(frame)
-        if kind == BOX and not self.unstructured:
-            units = np.diag(basis)[:, None]
-            low, high = low / units, high / units
-        return Model(
-            unstructured=self.unstructured,
-            diagonal=diagonal,
-            K=self.K,
-            n=self.n,
-            h=self.K if self.unstructured else A.shape[1],
-            d=self.d,
-            A=A,
-            Z=Z,
-            Sigma=Sigma,
-            L=np.ascontiguousarray(np.linalg.cholesky(Sigma)),
-            P=np.ascontiguousarray((P + P.T) / 2),
-            xi=self._xi(Sigma, kind, ball),
-            kind=kind,
-            ball=ball,
-            low=low,
-            high=high,
-            explore=explore,
-            costs=self.costs.copy(),
-            thrift=per_cost(explore, self.costs),
-            frame=frame,
-            first=first,
-            noise=noise,
-            unit=np.sqrt(np.diag(Sigma)),
-            slack=0.0 - self.tolerance.amounts,
-            relative=self.tolerance.shares.copy(),
-            control=self.answer_index(self.control) if self.tolerance.shares.any() else -1,
-            level=np.zeros(self.d),
-            limits=limit_model(
-                self.limits,
-                self.directions,
-                self.signs,
-                0 if self.control is None else self.answer_index(self.control),
-            ),
-            joint=self.blocks,
-        )
+        return model_of(self, self.coordinates)
 
     @cached_property
     def coordinates(self) -> Coordinates:
         """The features as the kernels read them, see `psips.problem.coordinates`."""
-        A, Z = self.features, self.answer_features
-        if A is None or Z is None:
-            nothing = np.zeros((0, 0))
-            return Coordinates(nothing, nothing, nothing)
-        if self.regularization is not None or isinstance(self.parameter_set, Ball):
-            return Coordinates(A.copy(), Z.copy(), np.eye(self.h))
-        if self.parameter_set is not None:
-            return scaled(A, Z)
-        found = orthonormal(A)
-        if self.transductive:
-            return found._replace(Z=reexpress(Z, found))
-        places = [self.arm_index(answer) for answer in self.answers]
-        return found._replace(Z=np.ascontiguousarray(found.A[places]))
-
-    def _xi(self, Sigma: Floats, kind: int, ball: Floats) -> float:
-        """Return the regularisation of the kernels."""
-        if self.unstructured:
-            return 0.0
-        if self.regularization is not None:
-            return self.regularization
-        return float(np.mean(np.diag(Sigma) / ball**2)) if kind == BALL else 0.0
-
-    def complete(self, theta: Floats) -> Floats:
-        """Add the row of an intercept, 0, to a truth (..., d) that has none."""
-        if self.intercept and theta.ndim == 2 and len(theta) == self.h - 1:
-            return np.vstack([theta, np.zeros((1, theta.shape[1]))])
-        return theta
-
-    @property
-    def prior_arrays(self) -> tuple[Floats, Floats] | None:
-        """Pulls (K,) and means (K, d) of the prior, in the kernels' orientation."""
-        if self.prior is None:
-            return None
-        return np.array(self.prior.pulls), self.inward(self.prior.means)
-
-    def _theta_limits(self) -> Limits:
-        """Return the bounds of the parameter set in the kernels' orientation."""
-        return bounds_of(self.parameter_set, self.objectives, self.h, self.signs)
-
-    def check_parameter(self, theta: Floats) -> None:
-        """Raise if a truth (h, d) lies outside the parameter set."""
-        check_inside(self._theta_limits(), self.objectives, self.inward(theta))
+        return coordinates_of(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, strings and numbers; `from_dict` gives back the same problem exactly."""
@@ -539,11 +302,6 @@ class Problem:
         """
         with as_recorded():
             return cls(**read_record(data))
-
-    @property
-    def limit_texts(self) -> list[str]:
-        """The limits as they were given."""
-        return list(dict.fromkeys(limit.text for limit in self.limits))
 
     def with_epsilon(self, epsilon: object) -> Problem:
         """Return the same problem with another tolerance."""

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-import math
 import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
-import numpy as np
-
-from psips.errors import InputError, check_distinct, check_keys, listing, quote, unknown
+from psips.errors import InputError, check_distinct, check_keys, quote, unknown
 from psips.input.checks import Table, read_positive
 from psips.input.files import read_text, shown
-from psips.input.quantities import as_float
-from psips.input.tables import read_cell, read_cells, read_csv
+from psips.input.tables import read_csv
 from psips.kernels.model import Floats
+from psips.problem.file_tables import (
+    Guess,
+    beside,
+    by_row,
+    check_exactly,
+    means_of,
+    optional,
+    read_guess,
+    read_raw_results,
+    read_truth,
+)
 from psips.problem.instances import NOISES, Instance, Results
 from psips.problem.noise import PER_ARM, NoiseGuess
 from psips.problem.parameters import Ball, Box, Prior
@@ -36,22 +43,11 @@ SET_KEYS = ("ball", "low", "high")
 PRIOR_KEYS = ("means", "pulls")
 NOISE_GUESS_KEYS = ("covariance", "results")
 SEED_BITS = 128
-WORDS = {str: "a string", int: "a whole number", float: "a number", dict: "a table"}
 RULE_NUMBERS = ("eta", "alpha", "kappa")
 RULE_KEYS = (
     *("sampling", "stopping", "calibration", "draws", "tracking"),
     *RULE_NUMBERS,
 )
-
-T = TypeVar("T")
-
-
-class Guess(NamedTuple):
-    """What is expected before anything is measured: every number lies between two ends."""
-
-    of_arms: bool  # rows are the means of the arms, not rows of theta
-    low: Floats  # (K, d) or (h, d)
-    high: Floats  # of the same shape
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,9 +147,9 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
     check_keys("key", data, KEYS)
     objectives, covariance = _objectives(data)
     arms, features = _arms(path, data)
-    answers = _path(path, data, "answers")
+    answers = beside(path, data, "answers")
     problem = Problem(
-        name=_optional(data, "name", str) or path.stem,
+        name=optional(data, "name", str) or path.stem,
         objectives=objectives,
         covariance=covariance,
         arms=arms,
@@ -164,43 +160,43 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
         regularization=data.get("regularization"),
         intercept=data.get("intercept"),
         costs=_costs(path, data),
-        control=_optional(data, "control", str),
+        control=optional(data, "control", str),
         epsilon=data.get("epsilon"),
         limits=data.get("limits"),
         noise_guess=_noise_guess(data),
         partial=data.get("partial", False),
         blocks=_blocks(path, data),
     )
-    results = _results(path, data, problem)
-    theta = _theta(path, data, problem)
+    results = read_raw_results(path, data, problem)
+    theta = read_truth(path, data, problem)
     if results is not None and problem.unstructured:
         if theta is not None:
             raise InputError(
                 "both 'truth' and 'results' are given, but the means of the results are the "
                 "truth: remove one of them"
             )
-        theta = _means(problem, results)
-    noise = _optional(data, "noise", str) or NOISES[0]
+        theta = means_of(problem, results)
+    noise = optional(data, "noise", str) or NOISES[0]
     if noise not in NOISES:
         raise unknown("noise", noise, NOISES)
-    delta = _optional(data, "delta", float)
+    delta = optional(data, "delta", float)
     if delta is not None and not 0 < delta < 1:
         raise InputError(f"delta must lie strictly between 0 and 1, got {quote(delta)}")
-    seed = _optional(data, "seed", int)
+    seed = optional(data, "seed", int)
     if seed is not None and seed < 0:
         raise InputError(f"seed must be at least 0, got {quote(seed)}")
     if seed is not None and seed.bit_length() > SEED_BITS:
         raise InputError(f"seed must be less than 2^{SEED_BITS}, got {quote(seed)}")
-    budget = read_budget(problem, _optional(data, "budget", float))
-    goal = _optional(data, "goal", str)
+    budget = read_budget(problem, optional(data, "budget", float))
+    goal = optional(data, "goal", str)
     read_goal(problem, goal)  # complains
-    rules = _optional(data, "rules", dict) or {}
+    rules = optional(data, "rules", dict) or {}
     check_keys("key of [rules]", rules, RULE_KEYS)
     for key in RULE_NUMBERS:
         if key in rules and rules[key] != "estimate":
             read_positive(f"{key!r} of [rules]", rules[key])
-    guess = _guess(path, data, problem)
-    study = _optional(data, "study", dict) or {}
+    guess = read_guess(path, data, problem)
+    study = optional(data, "study", dict) or {}
     return ProblemFile(
         path, problem, theta, noise, results, guess, delta, seed, budget, goal, rules, study
     )
@@ -271,7 +267,7 @@ def _arms(path: Path, data: Mapping[str, Any]) -> tuple[Any, Table | None]:
 
 
 def _parameter_set(data: Mapping[str, Any]) -> Ball | Box | None:
-    table = _optional(data, "parameter_set", dict)
+    table = optional(data, "parameter_set", dict)
     if table is None:
         return None
     check_keys("key of [parameter_set]", table, SET_KEYS)
@@ -283,7 +279,7 @@ def _parameter_set(data: Mapping[str, Any]) -> Ball | Box | None:
 
 
 def _prior(path: Path, data: Mapping[str, Any]) -> Prior | None:
-    table = _optional(data, "prior", dict)
+    table = optional(data, "prior", dict)
     if table is None:
         return None
     check_keys("key of [prior]", table, PRIOR_KEYS)
@@ -292,7 +288,7 @@ def _prior(path: Path, data: Mapping[str, Any]) -> Prior | None:
             raise InputError(f"[prior] has no {key!r}: add the key")
     means = table["means"]
     return Prior(
-        _by_row(path, table, "means") if isinstance(means, str) else means, table["pulls"]
+        by_row(path, table, "means") if isinstance(means, str) else means, table["pulls"]
     )
 
 
@@ -311,10 +307,10 @@ def _costs(path: Path, data: Mapping[str, Any]) -> Any:
 
 
 def _noise_guess(data: Mapping[str, Any]) -> NoiseGuess | None:
-    table = _optional(data, "noise_guess", dict)
+    table = optional(data, "noise_guess", dict)
     if table is None:
         return None
-    _exactly("key of [noise_guess]", table, NOISE_GUESS_KEYS)
+    check_exactly("key of [noise_guess]", table, NOISE_GUESS_KEYS)
     return NoiseGuess(table["covariance"], table["results"])
 
 
@@ -328,134 +324,3 @@ def _blocks(path: Path, data: Mapping[str, Any]) -> Any:
             f"'blocks' must be true, a list of items or a CSV file, got {quote(given)}"
         )
     return given
-
-
-def _theta(path: Path, data: Mapping[str, Any], problem: Problem) -> Floats | None:
-    """Read the truth (h, d) with its rows and columns in the problem's order."""
-    key, other = ("truth", "theta") if problem.unstructured else ("theta", "truth")
-    if other in data:
-        setting = "without" if problem.unstructured else "with"
-        raise InputError(f"arms {setting} features have their truth in {key!r}, not {other!r}")
-    if key not in data:
-        return None
-    rows = problem.arms if problem.unstructured else problem.feature_names
-    theta = np.empty((len(rows), problem.d))
-    for i, values in enumerate(_cells_by_row(_by_row(path, data, key), key, rows, problem)):
-        for c, value in enumerate(values):
-            if not _is_finite(value):
-                raise InputError(
-                    f"{key!r} of {rows[i]!r} must be finite numbers, got {quote(value)}"
-                )
-            theta[i, c] = value
-    return theta
-
-
-def _guess(path: Path, data: Mapping[str, Any], problem: Problem) -> Guess | None:
-    """Read a guess: of the arms, or with features of theta, numbers or pairs of them."""
-    if "guess" not in data:
-        return None
-    given = _by_row(path, data, "guess")
-    of_arms = problem.unstructured or not set(given) <= set(problem.feature_names)
-    rows = problem.arms if of_arms else problem.feature_names
-    ends = np.empty((2, len(rows), problem.d))
-    for i, values in enumerate(_cells_by_row(given, "guess", rows, problem)):
-        for c, value in enumerate(values):
-            pair = value if isinstance(value, list) else [value, value]
-            if len(pair) != 2 or not all(map(_is_finite, pair)) or pair[0] > pair[1]:
-                raise InputError(
-                    f"the guess of {rows[i]!r} in {problem.objectives[c]!r} must be a finite "
-                    f"number or a range [low, high], got {quote(value)}"
-                )
-            ends[:, i, c] = pair
-    return Guess(of_arms, ends[0], ends[1])
-
-
-def _by_row(path: Path, data: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """Return a table of the file, or the CSV file it names, by row."""
-    given = data[key]
-    if isinstance(given, str):
-        table = read_csv(path.parent / given)
-        return {
-            name: dict(zip(table.columns, row, strict=True))
-            for name, row in zip(table.names, table.rows.tolist(), strict=True)
-        }
-    if not isinstance(given, dict):
-        raise InputError(f"{key!r} must be a CSV file or a table, got {quote(given)}")
-    return given
-
-
-def _cells_by_row(
-    named: dict[str, Any], key: str, rows: tuple[str, ...], problem: Problem
-) -> list[list[Any]]:
-    """Return the d cells of each row, in the problem's order; of an intercept left out 0."""
-    if problem.intercept and rows == problem.feature_names:
-        named = {rows[-1]: [0.0] * problem.d, **named}
-    _exactly(f"row of {key!r}", named, rows)
-    found = [named[name] for name in rows]
-    for i, values in enumerate(found):
-        if isinstance(values, dict):
-            _exactly(f"objective in {key!r}", values, problem.objectives)
-            found[i] = [values[objective] for objective in problem.objectives]
-        elif not isinstance(values, list) or len(values) != problem.d:
-            raise InputError(
-                f"{key!r} of {rows[i]!r} must be {problem.d} numbers, got {quote(values)}"
-            )
-    return found
-
-
-def _is_finite(value: object) -> bool:
-    number = as_float(value)
-    return number is not None and math.isfinite(number)
-
-
-def _results(path: Path, data: Mapping[str, Any], problem: Problem) -> Results | None:
-    source = _path(path, data, "results")
-    if source is None:
-        return None
-    grid = read_cells(source)
-    header, lines = grid.header, grid.with_points(problem.objectives).lines
-    for column in ("arm", *problem.objectives):  # other columns are left alone
-        if column not in header:
-            raise InputError(
-                f"{source.name} has no column {quote(column)}; its columns: {listing(header)}"
-            )
-    arms = np.empty(len(lines), dtype=np.int64)
-    values = np.empty((len(lines), problem.d))
-    for i, (line, cells) in enumerate(lines):
-        row = dict(zip(header, cells, strict=True))
-        try:
-            arms[i] = problem.arm_index(row["arm"])
-        except InputError as error:
-            raise InputError(f"{grid.place(line)}: {error}") from None
-        values[i] = [read_cell(grid.place(line), c, row[c]) for c in problem.objectives]
-    return Results(arms, values)
-
-
-def _means(problem: Problem, results: Results) -> Floats:
-    counts = np.bincount(results.arms, minlength=problem.K)
-    for arm, count in zip(problem.arms, counts, strict=True):
-        if count == 0:
-            raise InputError(f"the results have no row for arm {arm!r}: every arm needs one")
-    sums = np.zeros((problem.K, problem.d))
-    np.add.at(sums, results.arms, results.values)
-    return sums / counts[:, None]
-
-
-def _exactly(kind: str, given: Mapping[str, object], expected: tuple[str, ...]) -> None:
-    check_keys(kind, given, expected)
-    for name in expected:
-        if name not in given:
-            raise InputError(f"missing {kind}: {name!r}")
-
-
-def _path(path: Path, data: Mapping[str, Any], key: str) -> Path | None:
-    name = _optional(data, key, str)
-    return None if name is None else path.parent / name
-
-
-def _optional(data: Mapping[str, Any], key: str, kind: type[T]) -> T | None:
-    value = data.get(key)
-    fits = isinstance(value, int | float if kind is float else kind)
-    if value is not None and (isinstance(value, bool) or not fits):
-        raise InputError(f"{key!r} must be {WORDS[kind]}, got {quote(value)}")
-    return value

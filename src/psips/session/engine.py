@@ -6,11 +6,10 @@ the key and of the results it was told, in their order.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from importlib import import_module
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,52 +17,33 @@ from psips.attention import attentively
 from psips.kernels.accounts import (
     Account,
     conclude_account,
-    level_of,
-    no_account,
-    open_account,
 )
-from psips.kernels.belief import RESULTS, SPANNED, Belief, empty_belief, learn, refit
+from psips.kernels.belief import RESULTS, SPANNED, Belief, empty_belief, learn, settle
 from psips.kernels.budget import NO_ROOM
-from psips.kernels.cover import RECORDS, Cover
+from psips.kernels.cover import RECORDS, Cover, capacity_for
 from psips.kernels.front import MEMBERS, Front
 from psips.kernels.functionals import weigh_account
 from psips.kernels.jit import address, no_steps
 from psips.kernels.loop import ASK, PREDICT, RUN, TELL, drive
 from psips.kernels.model import OWN, POOLED, Floats, Model, Stream
-from psips.kernels.noise import Source
-from psips.kernels.outcome import HINT, OUTCOMES, STOPPED
+from psips.kernels.noise import Source, nowhere
+from psips.kernels.outcome import HINT, OUTCOMES, STOPPED, Outcome
 from psips.kernels.posterior import OWN as REFRESHED
-from psips.kernels.ratio import EARLY, OFFSET
-from psips.kernels.records import Record
+from psips.kernels.ratio import looked_at
 from psips.kernels.rival import Rival, empty_rival
 from psips.kernels.scatter import ENOUGH, students_share
 from psips.kernels.scene import LITERALS, PROPOSALS, Scene, empty_scene
 from psips.kernels.state import ASKED, REBUILD, Learner, Run, empty_learner
 from psips.rules.program import Program
 from psips.session.limited import change_within, probabilities_within
+from psips.session.parts import arrays_of, fill, fill_arrays, plain_of
+from psips.session.predictions import Predictions
 
 FORMAT = 6  # of snapshots
-CAPACITY = 4096  # half-spaces a cover may hold; a larger one is not built
 SWIFT = 100  # answers up to which a step takes no time that anybody would cut short
 PAUSE = 0.1  # seconds that a slice of a run takes, about
 FIRST_SLICE = 64  # results in the first of them
-TYPICAL = 3000.0  # results after which a rule looks, for the tail it looks at
 NOTHING = "nothing keeps the limits"  # an answer too
-LARGE_CAPACITY = 32768  # the same, beyond a hundred answers
-
-
-class Outcome(NamedTuple):
-    """What the stopping rule says of the results told so far, as far as it says it."""
-
-    stopped: float
-    log_hit: float  # log of the index of the first draw in the alternative
-    log_budget: float  # log of how many draws it must not be among
-    inflation: float
-    log_learned: float  # log of the index of the learner's first hit
-    evidence: float
-    threshold: float
-    settled: float  # of the rule 'predicted': claims that hold,
-    pieces: float  # .. and all of them
 
 
 class Engine:
@@ -97,9 +77,7 @@ class Engine:
         self._outcome: Floats = np.zeros(OUTCOMES)
         self._outcome[HINT + 1] = -1.0
         self._nowhere = nowhere(model)
-        self.accounts: list[Account] = []  # of the rule 'predicted'
-        self.active = -1  # which of them was predicted last
-        self._nothing = no_account(model)
+        self.predictions = Predictions(model, program.options.calibration.log_inverse)
         self._steps: dict[str, Any] = {}
         self._shared = no_steps(1)
         self._hold_together()
@@ -130,7 +108,7 @@ class Engine:
         N0, B0 = self._imagined()
         if not self.model.unstructured:
             self.belief.sums[:] = np.nan if sums is None else sums
-        _settle(self.model, self.belief, pulls, pulls + N0, B + B0)
+        settle(self.model, self.belief, pulls, pulls + N0, B + B0)
 
     def without_prior(self) -> Engine:
         """Return a run that knows the results alone, or this one if there is no prior."""
@@ -247,26 +225,17 @@ class Engine:
         return self._steps[step]
 
     def _predict(self) -> None:
-        """Turn to the last account of S_hat; open one if there is none, or it is of no use."""
-        inside = self.front.inside
-        known = [j for j, one in enumerate(self.accounts) if (one.inside == inside).all()]
-        if known and known[-1] != self.active:
-            self.active = known[-1]
-        else:
-            self.active = len(self.accounts)
-            level = level_of(self.program.options.calibration.log_inverse, self.active)
-            belief = self.belief
-            self.accounts.append(
-                open_account(self.model, inside, belief.pulls, belief.B, level)
-            )
+        """Turn to a set that is predicted anew, and weigh what speaks for it."""
+        belief = self.belief
+        self.predictions.turn_to(self.front.inside, belief.pulls, belief.B)
         self._hold_together()
-        weigh_account(self.model, self.belief, self.account)
+        weigh_account(self.model, belief, self.account)
         conclude_account(self.front, self.account, self._outcome)
 
     @property
     def account(self) -> Account:
         """The set predicted last and the evidence for it, with the rule 'predicted'."""
-        return self.accounts[self.active] if self.accounts else self._nothing
+        return self.predictions.account
 
     @property
     def outcome(self) -> Outcome:
@@ -383,17 +352,17 @@ class Engine:
         """Return the state as plain data; floats survive JSON to the bit."""
         scatter = self.belief.scatter
         used = int(self.cover.life[RECORDS])
-        posterior = _plain(self._scene.posterior, None)
+        posterior = plain_of(self._scene.posterior, None)
         return {
             "format": FORMAT,
-            "belief": _plain(self.belief, None),
-            **({"scatter": _plain(scatter, None)} if len(scatter.C) else {}),
+            "belief": plain_of(self.belief, None),
+            **({"scatter": plain_of(scatter, None)} if len(scatter.C) else {}),
             "posterior": {name: posterior[name] for name in REFRESHED},
-            "front": _plain(self.front, None),
-            "cover": _plain(self.cover, used),
-            "learner": _plain(self.learner, None),
-            **({"rival": _plain(self.rival, None)} if self.program.rival else {}),
-            **(self._accounts() if self.program.stopping.predicts else {}),
+            "front": plain_of(self.front, None),
+            "cover": plain_of(self.cover, used),
+            "learner": plain_of(self.learner, None),
+            **({"rival": plain_of(self.rival, None)} if self.program.rival else {}),
+            **(self.predictions.snapshot() if self.program.stopping.predicts else {}),
             "outcome": [repr(float(v)) for v in self._outcome],
             "key": [int(v) for v in self.key],
         }
@@ -402,104 +371,20 @@ class Engine:
         """Take over the state of ``snapshot``; one of another format is a ValueError."""
         if state.get("format") != FORMAT:
             raise ValueError(f"format {state.get('format')!r} in the place of {FORMAT}")
-        _fill(self.belief, state["belief"])
+        fill(self.belief, state["belief"])
         if len(self.belief.scatter.C):
-            _fill(self.belief.scatter, state["scatter"])
-        posterior = _arrays(self._scene.posterior)
-        _fill_arrays({name: posterior[name] for name in REFRESHED}, state["posterior"])
-        _fill(self.front, state["front"])
-        _fill(self.cover, state["cover"])
-        _fill(self.learner, state["learner"])
+            fill(self.belief.scatter, state["scatter"])
+        posterior = arrays_of(self._scene.posterior)
+        fill_arrays({name: posterior[name] for name in REFRESHED}, state["posterior"])
+        fill(self.front, state["front"])
+        fill(self.cover, state["cover"])
+        fill(self.learner, state["learner"])
         if self.program.rival:
-            _fill(self.rival, state["rival"])
+            fill(self.rival, state["rival"])
         if self.program.stopping.predicts:
-            self._reopen(state["accounts"], int(state["active"]))
+            self.predictions.restore(state["accounts"], int(state["active"]))
+            self._hold_together()
+            if self.predictions.accounts:
+                weigh_account(self.model, self.belief, self.account)
         self._outcome[:] = [float(v) for v in state["outcome"]]
         self.key[:] = np.array(state["key"], np.uint64)
-
-    def _accounts(self) -> dict[str, Any]:
-        """Return what accounts cannot be rebuilt without."""
-        kept = ("inside", "N1", "B1", "settled")
-        accounts = [
-            {name: getattr(one, name).tolist() for name in kept} for one in self.accounts
-        ]
-        return {"accounts": accounts, "active": self.active}
-
-    def _reopen(self, accounts: list[dict[str, Any]], active: int) -> None:
-        """Rebuild accounts; claims are a function of what was known at the prediction."""
-        self.accounts, self.active = [], active
-        for j, kept in enumerate(accounts):
-            level = level_of(self.program.options.calibration.log_inverse, j)
-            inside, N1 = np.array(kept["inside"], bool), np.array(kept["N1"], float)
-            B1 = np.array(kept["B1"], float)
-            self.accounts.append(open_account(self.model, inside, N1, B1, level))
-            self.accounts[j].settled[:] = kept["settled"]
-        self._hold_together()
-        if self.accounts:
-            weigh_account(self.model, self.belief, self.account)
-
-
-def looked_at(log_inverse: float) -> float:
-    """Return z^2 of the normal at whose tail stopping rules look, after a few thousand results.
-
-    Student's law is given this tail, see `psips.kernels.scatter`.
-    """
-    return 2.0 * (log_inverse + math.log(EARLY + math.log(TYPICAL)) + OFFSET)
-
-
-def capacity_for(model: Model) -> int:
-    """Return how many half-spaces a cover may hold."""
-    return CAPACITY if model.n <= 100 else LARGE_CAPACITY
-
-
-def _settle(model: Model, belief: Belief, pulls: Floats, N: Floats, B: Floats) -> None:
-    """Set a belief to counts and sums."""
-    belief.pulls[:], belief.N[:], belief.B[:], belief.tally[RESULTS] = pulls, N, B, pulls.sum()
-    if model.unstructured:
-        belief.theta[:] = B / np.where(N > 0, N, 1.0)[:, None]
-    else:
-        belief.V[:] = model.xi * np.eye(model.h) + model.A.T @ (N[:, None] * model.A)
-        refit(model, belief)
-
-
-_RECORD_FIELDS = ("shape", "terms", "y", "gap", "L", "b", "r", "mass")
-
-
-def _arrays(part: Record) -> dict[str, Any]:
-    return {k: v for k, v in part.as_dict().items() if isinstance(v, np.ndarray)}
-
-
-def _plain(part: Record, used: int | None) -> dict[str, Any]:
-    """Arrays as nested lists; of a cover only the ``used`` records."""
-    plain = {}
-    for name, array in _arrays(part).items():
-        cut = used is not None and name in _RECORD_FIELDS
-        plain[name] = (array[:used] if cut else array).tolist()
-    return plain
-
-
-def _fill(part: Record, plain: dict[str, Any]) -> None:
-    _fill_arrays(_arrays(part), plain)
-
-
-def _fill_arrays(arrays: dict[str, Any], plain: dict[str, Any]) -> None:
-    for name, array in arrays.items():
-        if not array.size:
-            continue
-        values = np.asarray(plain[name], array.dtype)
-        if values.size:
-            array[: len(values)] = values
-
-
-def nowhere(model: Model) -> Source:
-    """Return a source that is never pulled, for single steps."""
-    d = model.d
-    return Source(
-        0,
-        np.zeros((model.K, d)),
-        np.zeros((0, d, d)),
-        np.zeros(d),
-        np.zeros(d),
-        np.zeros((0, d)),
-        np.zeros(1, np.int64),
-    )

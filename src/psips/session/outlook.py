@@ -7,11 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from psips.problem import Problem
 from psips.problem.question import cost_of
 from psips.session.verdicts import Verdict
 
 VERDICTS = ("in", "out", "open")
+MOST_ASKS = 1000  # made to tell what a further amount would buy; of more, their shares are
 FURTHER = 0.1  # of the budget: the part of which the best use is told
 
 
@@ -151,3 +154,18 @@ def _in_words(problem: Problem, budget: float, found: Outlook) -> str:
         parts = ", ".join(f"{n:,} of {arm}" for arm, n in found.further.items())
         text += f"Best use of {cost_of(problem, found.further_budget)} more: {parts}."
     return text.strip()
+
+
+def further_asks(problem: Problem, choose: Callable[[], str], amount: float) -> dict[str, int]:
+    """Return by arm what ``choose`` chooses for an amount."""
+    costs, left = problem.costs, amount * (1 + 1e-9)
+    counts = np.zeros(problem.K)
+    for _ in range(MOST_ASKS):
+        arm = problem.arm_index(choose())
+        if costs[arm] > left:
+            break
+        counts[arm] += 1
+        left -= costs[arm]
+    if counts.sum() == MOST_ASKS:  # the rest goes the same way
+        counts = np.floor(counts * amount / (costs @ counts))
+    return {problem.arms[a]: int(counts[a]) for a in np.flatnonzero(counts)}

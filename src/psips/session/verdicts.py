@@ -115,7 +115,7 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
     known = np.full(problem.n, OPEN)
     if engine.program.stopping.predicts:
         log_inverse -= math.log(CERTIFIED)
-        for account in engine.accounts:
+        for account in engine.predictions.accounts:
             verdicts_by(account, known)
     if not has_certificates(problem):
         return [_by_claims(problem, *one) for one in zip(problem.answers, known, strict=True)]

@@ -12,8 +12,9 @@ import numpy as np
 from psips.errors import InputError, quote
 from psips.kernels.model import Floats
 from psips.problem import Problem
+from psips.problem.file_tables import Guess
 from psips.problem.instances import Instance
-from psips.problem.problem_file import Guess, ProblemFile
+from psips.problem.problem_file import ProblemFile
 from psips.rules import SAMPLING, Rules
 from psips.session.choices import with_goal
 from psips.simulation.cluster import spread

@@ -1,6 +1,6 @@
 """Where studies live: an append-only log of events, chained by hashes, in a database."""
 
-from psips.store.database import DatabaseStore, open_store
+from psips.store.database import DatabaseStore, open_store, opened
 from psips.store.events import Event, Snapshot, broken_link, broken_links, is_time
 from psips.store.interface import (
     EVERY,
@@ -29,4 +29,5 @@ __all__ = [
     "broken_links",
     "is_time",
     "open_store",
+    "opened",
 ]

@@ -19,6 +19,7 @@ from psips.store.interface import (
     ConflictError,
     DamagedError,
     LostError,
+    Store,
     StoreError,
     UnknownOutcomeError,
 )
@@ -62,6 +63,20 @@ def open_store(url: str, create: bool = False, damaged: bool = False) -> Databas
         store.close()
         raise
     return store
+
+
+@contextmanager
+def opened(store: Store | str, create: bool = False) -> Iterator[Store]:
+    """Open a store that is given by its URL, and close it if what follows fails."""
+    if not isinstance(store, str):
+        yield store
+        return
+    found = open_store(store, create)
+    try:
+        yield found
+    except BaseException:
+        found.close()
+        raise
 
 
 class DatabaseStore:

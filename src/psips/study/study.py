@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -14,7 +13,7 @@ from psips.errors import InputError, quote
 from psips.problem import Problem
 from psips.problem.measurements import ITEM, is_frame, read_changes, read_values
 from psips.rules import Rules
-from psips.store import Event, Store, open_store
+from psips.store import Event, Store, opened
 from psips.study import changes
 from psips.study.conduct import Conduct, read_text
 from psips.study.deliveries import read_delivery
@@ -105,7 +104,7 @@ class Study(View):
             Fields of `Rules`.
         """
         name, payload = registration(problem, name, rules, seed, conduct, budget, goal, choices)
-        with _opened(store, create=True) as found:
+        with opened(store, create=True) as found:
             journal = Journal(name, found, clock or now, user)
             journal.begin(payload, read_key(None))
         return cls(journal)
@@ -120,7 +119,7 @@ class Study(View):
         clock: Clock | None = None,
     ) -> Study:
         """Open a study that was created before, here or elsewhere."""
-        with _opened(store) as found:
+        with opened(store) as found:
             journal = Journal(read_known_name(name), found, clock or now, user)
             journal.refresh()
         return cls(journal)
@@ -392,17 +391,3 @@ class Study(View):
 def _known(value: float) -> float | None:
     """Return a value; None if it is missing."""
     return None if math.isnan(value) else value
-
-
-@contextmanager
-def _opened(store: Store | str, create: bool = False) -> Iterator[Store]:
-    """Open a store that is given by its URL, and close it if the study cannot be used."""
-    if not isinstance(store, str):
-        yield store
-        return
-    found = open_store(store, create)
-    try:
-        yield found
-    except BaseException:
-        found.close()
-        raise

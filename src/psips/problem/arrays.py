@@ -1,0 +1,115 @@
+"""A problem as the kernels read it: arrays, every objective maximised."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from psips.kernels.model import BALL, BOX, Floats, Model
+from psips.problem.coordinates import (
+    Coordinates,
+    orthonormal,
+    reexpress,
+    scaled,
+    spanning_arms,
+)
+from psips.problem.costs import per_cost
+from psips.problem.design import g_optimal
+from psips.problem.limits import limit_model
+from psips.problem.noise import KNOWN, noise_model
+from psips.problem.parameters import Ball
+from psips.problem.stated import Stated
+
+
+def model_of(stated: Stated, coordinates: Coordinates) -> Model:
+    """Return the arrays, with the features in these coordinates."""
+    # Kernels are compiled for writable C-ordered arrays, hence the copies.
+    turn = np.outer(stated.signs, stated.signs)
+    usual = stated.usual_covariance
+    Sigma = np.where(np.isnan(usual), np.eye(stated.d), usual * turn) + 0.0  # no negative zeros
+    noise = noise_model(
+        stated.noise,
+        stated.covariance,
+        stated.noise_guess,
+        stated.scales,
+        stated.K,
+        stated.signs,
+        stated.partial,
+    )
+    apart = noise.given if len(noise.given) else Sigma
+    apart = apart * (1.0 - np.eye(stated.d))
+    diagonal = stated.d == 1 or (stated.noise == KNOWN and not np.any(apart))
+    P = np.diag(1.0 / np.diag(Sigma)) if diagonal else np.linalg.inv(Sigma)
+    kind, ball, low, high = stated.theta_limits()
+    A, Z, basis = coordinates
+    explore, frame = np.full(stated.K, 1.0 / stated.K), np.zeros((0, 0))
+    first = np.zeros(0, np.int64)
+    if stated.features is not None:
+        explore = g_optimal(A)
+        if stated.regularization is None:
+            frame = orthonormal(stated.features).A
+            first = spanning_arms(frame)
+    if kind == BOX and not stated.unstructured:
+        units = np.diag(basis)[:, None]
+        low, high = low / units, high / units
+    return Model(
+        unstructured=stated.unstructured,
+        diagonal=diagonal,
+        K=stated.K,
+        n=stated.n,
+        h=stated.K if stated.unstructured else A.shape[1],
+        d=stated.d,
+        A=A,
+        Z=Z,
+        Sigma=Sigma,
+        L=np.ascontiguousarray(np.linalg.cholesky(Sigma)),
+        P=np.ascontiguousarray((P + P.T) / 2),
+        xi=_xi(stated, Sigma, kind, ball),
+        kind=kind,
+        ball=ball,
+        low=low,
+        high=high,
+        explore=explore,
+        costs=stated.costs.copy(),
+        thrift=per_cost(explore, stated.costs),
+        frame=frame,
+        first=first,
+        noise=noise,
+        unit=np.sqrt(np.diag(Sigma)),
+        slack=0.0 - stated.tolerance.amounts,
+        relative=stated.tolerance.shares.copy(),
+        control=stated.answer_index(stated.control) if stated.tolerance.shares.any() else -1,
+        level=np.zeros(stated.d),
+        limits=limit_model(
+            stated.limits,
+            stated.directions,
+            stated.signs,
+            0 if stated.control is None else stated.answer_index(stated.control),
+        ),
+        joint=stated.blocks,
+    )
+
+
+def coordinates_of(stated: Stated) -> Coordinates:
+    """Return the features as the kernels read them, see `psips.problem.coordinates`."""
+    A, Z = stated.features, stated.answer_features
+    if A is None or Z is None:
+        nothing = np.zeros((0, 0))
+        return Coordinates(nothing, nothing, nothing)
+    if stated.regularization is not None or isinstance(stated.parameter_set, Ball):
+        return Coordinates(A.copy(), Z.copy(), np.eye(stated.h))
+    if stated.parameter_set is not None:
+        return scaled(A, Z)
+    found = orthonormal(A)
+    if stated.transductive:
+        return found._replace(Z=reexpress(Z, found))
+    places = [stated.arm_index(answer) for answer in stated.answers]
+    return found._replace(Z=np.ascontiguousarray(found.A[places]))
+
+
+def _xi(stated: Stated, Sigma: Floats, kind: int, ball: Floats) -> float:
+    """Return the regularisation of the kernels."""
+    if stated.unstructured:
+        return 0.0
+    if stated.regularization is not None:
+        return stated.regularization
+    return float(np.mean(np.diag(Sigma) / ball**2)) if kind == BALL else 0.0

@@ -1,0 +1,95 @@
+"""The design as it was registered, as a part of a report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from psips.problem.noise import ESTIMATE, KNOWN, PER_ARM
+from psips.problem.parameters import Ball
+from psips.problem.question import cost_of
+from psips.report.appendix import in_utc
+from psips.report.page import table
+from psips.rules import CALIBRATION, SAMPLING, STOPPING
+from psips.study.state import State
+
+
+def design_of(state: State) -> str:
+    """Return the section of objectives, rules and arms."""
+    problem, rules = state.problem, state.rules
+    sd = np.sqrt(np.diag(problem.usual_covariance))
+    correlation = problem.usual_covariance / np.outer(sd, sd)
+    given = problem.noise == KNOWN
+    head = ["objective", "better", "sd of one result" if given else "sd guessed"]
+    rows: list[list[Any]] = [
+        [
+            problem.labels[c],
+            {"max": "more", "min": "less"}.get(way, "only limited"),
+            "" if np.isnan(sd[c]) else f"{sd[c]:.4g}",
+        ]
+        for c, way in enumerate(problem.directions)
+    ]
+    if given and np.any(np.triu(correlation, 1)):
+        head += [f"correlation with {name}" for name in problem.objectives]
+        for row, line in zip(rows, correlation, strict=True):
+            row += [f"{value:.3g}" for value in line]
+    facts: list[list[Any]] = [
+        ["registered", in_utc(state.created.at)],
+        ["delta", f"{rules.delta:g}"],
+        ["stopping rule", f"{rules.stopping}: {STOPPING[rules.stopping].about}"],
+        ["sampling rule", f"{rules.sampling}: {SAMPLING[rules.sampling].about}"],
+    ]
+    if rules.calibrated:
+        about = CALIBRATION[rules.calibration].about
+        facts.append(["calibration", f"{rules.calibration}: {about}"])
+    others = {k: getattr(rules, k) for k in ("draws", "tracking", "eta", "alpha", "kappa")}
+    facts.append(["other settings", ", ".join(f"{k} {v}" for k, v in others.items())])
+    words = {
+        KNOWN: "given"
+        if problem.covariance is None or problem.covariance.ndim == 2
+        else "given for each arm (below: the mean)",
+        ESTIMATE: "estimated, the same for all arms",
+        PER_ARM: "estimated for each arm",
+    }
+    facts.append(["noise", words[problem.noise]])
+    if problem.partial:
+        facts.append(["results", "may lack values"])
+    if problem.blocks:
+        many = (
+            f"{len(problem.items):,} in a given order" if problem.items else "as many as needed"
+        )
+        facts.append(["items shared by the arms", f"{many}; compared within items"])
+    theta = problem.parameter_set
+    if theta is not None:
+        kind = f"ball of radius {theta.radius}" if isinstance(theta, Ball) else repr(theta)
+        facts.append(["parameter set", kind])
+    if problem.prior is not None:
+        worth = zip(problem.arms, problem.prior.means, problem.prior.pulls, strict=True)
+        facts.append(
+            ["prior", "; ".join(f"{a}: {m}, worth {n:g} results" for a, m, n in worth)]
+        )
+    if not problem.unstructured:
+        facts.append(["model", f"linear in {problem.h} features (see the end)"])
+        xi = problem.model.xi
+        facts.append(["regularisation", f"{xi:.6g}" if xi else "none: least squares"])
+    facts.append([f"{problem.K} arms", ", ".join(problem.arms)])
+    if problem.has_costs:
+        each = zip(problem.arms, problem.costs, strict=True)
+        facts.append(["cost of a result", ", ".join(f"{a} {cost:.10g}" for a, cost in each)])
+    if problem.limits:
+        facts.append(["limits", "; ".join(problem.limit_texts)])
+    if problem.tolerance:
+        facts.append(["tolerance", str(problem.tolerance)])
+    if problem.control is not None:
+        facts.append(["control", problem.control])
+    if state.goal is not None:
+        facts.append(["goal", state.goal])
+    if state.budget is not None:
+        facts.append(["budget", cost_of(problem, state.budget)])
+    if problem.transductive:
+        facts.append([f"{problem.n} answers", ", ".join(problem.answers)])
+    facts.append(["seed", str(state.seed)])
+    return (
+        "<h2>The design as registered</h2>\n" + table(None, facts) + table(head, rows, right=2)
+    )

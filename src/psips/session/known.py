@@ -1,0 +1,176 @@
+"""What a session has been told, what follows from it, and what has been spent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psips.kernels.model import Floats
+from psips.notebook import card, names, table
+from psips.problem import Problem
+from psips.problem.instances import Results
+from psips.problem.measurements import ITEM
+from psips.problem.question import Goal, goal_reached, has_room
+from psips.rules import Rules
+from psips.rules.promises import short_promise
+from psips.session.engine import NOTHING, Engine
+from psips.session.items import Items
+from psips.session.verdicts import verdicts_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Known:
+    """The side of a `Session` that is looked at; nothing here changes it."""
+
+    problem: Problem
+    rules: Rules
+    goal: Goal | None
+    budget: float | None
+    lost: float  # cost of results that do not count; set by studies
+    items: Items | None
+    engine: Engine
+    _told: list[tuple[int, Floats]]  # as they were measured
+    _blocks: list[str]  # items of these results, with blocks
+
+    @property
+    def pending(self) -> dict[str, int]:
+        """Number of asks of each arm that were neither told nor taken back."""
+        counts = self.engine.learner.pending.tolist()
+        return {arm: int(n) for arm, n in zip(self.problem.arms, counts, strict=True)}
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the stopping rule holds for the results told so far."""
+        return self.engine.stopped
+
+    @property
+    def candidate_set(self) -> tuple[str, ...]:
+        """Pareto set of the estimates.
+
+        Empty while an arm without features is unmeasured; with features, while the arms
+        measured do not span them.
+        """
+        return tuple(self.problem.answers[a] for a in self.engine.candidate)
+
+    @property
+    def pareto_set(self) -> tuple[str, ...] | None:
+        """The answer, once the session has stopped; None before.
+
+        None too at a goal that leaves some answers open: see `proven`.
+        """
+        if not self.stopped or (self.goal is not None and self.proven["open"]):
+            return None
+        return self.candidate_set
+
+    @property
+    def proven(self) -> dict[str, tuple[str, ...]]:
+        """Answers proven ``in`` the Pareto set, proven ``out`` of it, and ``open``."""
+        found = verdicts_of(self.problem, self.engine)
+        return {
+            kind: tuple(one.answer for one in found if one.verdict == kind)
+            for kind in ("in", "out", "open")
+        }
+
+    @property
+    def claim(self) -> str:
+        """What the stop has shown, in words; empty before."""
+        if not self.stopped:
+            return ""
+        if self.goal is None:
+            within = " within the tolerance" if self.problem.tolerance else ""
+            names = ", ".join(self.candidate_set)
+            return f"Pareto set{within}: {names or NOTHING}"
+        found = verdicts_of(self.problem, self.engine)
+        known = {one.answer: (one.verdict, one.rival) for one in found}
+        return goal_reached(self.problem, self.goal, known)
+
+    @property
+    def results(self) -> int:
+        """Number of results told."""
+        return self.engine.results
+
+    @property
+    def spent(self) -> float:
+        """What the results cost, which is their number if the problem has no costs."""
+        return float(self.problem.costs @ self.engine.belief.pulls) + self.lost
+
+    @property
+    def left(self) -> float:
+        """What remains of the budget, less what pending asks cost; infinite without one."""
+        pending = float(self.problem.costs @ self.engine.learner.pending)
+        return math.inf if self.budget is None else self.budget - self.spent - pending
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether what was told has used up the budget, with room for no further arm."""
+        if self.budget is None:
+            return False
+        return not has_room(self.problem, self.budget, self.budget - self.spent, 1)
+
+    @property
+    def pulls(self) -> dict[str, int]:
+        """Number of results told of each arm."""
+        counts = self.engine.belief.pulls.tolist()
+        return {arm: int(n) for arm, n in zip(self.problem.arms, counts, strict=True)}
+
+    @property
+    def told(self) -> Results:
+        """Results in their order, since the session began or was restored."""
+        arms = np.array([arm for arm, _ in self._told], np.int64)
+        rows = np.array([row for _, row in self._told]).reshape(-1, self.problem.d)
+        return Results(arms, rows)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the results in their order as a DataFrame: arm, and a column per objective.
+
+        Like `told`, since the session began or was restored.
+        """
+        import pandas as pd
+
+        arms, values = self.told
+        numbers = pd.RangeIndex(1, len(arms) + 1, name="result")
+        frame = pd.DataFrame(values, columns=list(self.problem.objectives), index=numbers)
+        frame.insert(0, "arm", [self.problem.arms[arm] for arm in arms])
+        if self.items is not None:
+            frame.insert(1, ITEM, self._blocks)
+        return frame
+
+    def rank(
+        self,
+        *,
+        weights: Mapping[str, float] | None = None,
+        reference: Mapping[str, float] | None = None,
+    ) -> pd.DataFrame:
+        """Order the options known to be Pareto-optimal by weights or a reference point.
+
+        No new claim: see `psips.session.preference.rank`.
+        """
+        from psips.session.preference import rank
+
+        options = self.pareto_set or self.proven["in"]
+        return rank(self.problem, self.engine, options, weights, reference)
+
+    def _repr_html_(self) -> str:
+        pending = self.pending
+        return card(
+            f"Session {self.problem.name}".strip(),
+            {
+                "state": "stopped" if self.stopped else "open",
+                "results": f"{self.results:,}",
+                "Pareto set" if self.pareto_set else "candidates": names(self.candidate_set),
+                "at the stop": short_promise(self.rules),
+            },
+            table(
+                ["arm", "results", "pending"],
+                [(arm, n, pending.get(arm, 0)) for arm, n in self.pulls.items()],
+            ),
+        )
+
+    def __repr__(self) -> str:
+        state = "stopped" if self.stopped else "open"
+        return f"Session({self.problem!r}, {self.results} results, {state})"
