@@ -193,7 +193,7 @@ def _print_heads(heads: dict[str, str], as_json: bool) -> None:
 
 @study.command(epilog=examples("psips study log trial"))
 def log(name: Name, store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
-    """Print every event, of a damaged log too."""
+    """Print every event, even if the log is damaged."""
     from psips.store import broken_links
 
     events = raw_events(name, store)
@@ -214,16 +214,26 @@ def log(name: Name, store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
 )
 def export(
     name: Name,
-    form: Annotated[str, typer.Option("--format", help="csv: the results; json: all.")] = "csv",
-    out: Annotated[Path | None, typer.Option(help="File; standard output if left out.")] = None,
+    form: Annotated[
+        str, typer.Option("--format", help="csv for the results, json for everything.")
+    ] = "csv",
+    out: Annotated[
+        Path | None, typer.Option(help="File to write; standard output if left out.")
+    ] = None,
     anyway: Annotated[
-        bool, typer.Option("--anyway", help="The log alone, as JSON, of a damaged study too.")
+        bool,
+        typer.Option(
+            "--anyway", help="Write only the log, as JSON, even if the study is damaged."
+        ),
     ] = False,
     overwrite: Overwrite = False,
     store: StoreUrl = DEFAULT,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
-    """Write the results as CSV, or the design, tickets, results and log as JSON."""
+    """Write the results as CSV, or everything as JSON.
+
+    Everything is the design, the tickets, the results and the log.
+    """
     from psips.errors import unknown
     from psips.study.exports import as_csv, as_data, log_as_data
 
