@@ -2,9 +2,9 @@
 
     python docs/animation.py
 
-The experiment, its posterior and the pieces are those of how_it_works.py. Draws are literal; which
-arm is pulled follows the rule ``directed``: each arm has the share of the squared distance that
-is its own, a little of all arms is mixed in, and the arm furthest behind its shares is next.
+The experiment, its posterior and the pieces are those of how_it_works.py. Draws are literal, and
+arms are pulled by the rule ``directed``: each arm has the share of the squared distance that is
+its own, a little of all arms is mixed in, and the arm furthest behind its shares is next.
 """
 
 from __future__ import annotations
@@ -18,8 +18,21 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
-from how_it_works import ARMS, BLUE, FOLDER, GREEN, GREY, NOISE, TRUTH, VERMILION, candidates
-from how_it_works import piece_of, pieces, plane, tidy
+from how_it_works import (
+    ARMS,
+    BLUE,
+    FOLDER,
+    GREEN,
+    GREY,
+    NOISE,
+    TRUTH,
+    VERMILION,
+    candidates,
+    piece_of,
+    pieces,
+    plane,
+    tidy,
+)
 from PIL import Image
 
 SEED = 52
