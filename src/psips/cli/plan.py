@@ -23,34 +23,43 @@ def plan(
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="Problem file (TOML) with a table [guess]; of several, compare.",
+            help="Problem file (TOML) with a table [guess]; give several to compare them.",
         ),
     ],
     runs: Annotated[int, typer.Option(help="Simulated experiments for each delta.")] = 200,
     delta: Annotated[
         list[float] | None,
-        typer.Option(help="Compare with this delta (repeat).  [default: 0.2, 0.1, 0.05, 0.01]"),
+        typer.Option(
+            metavar="NUMBER",
+            help="Plan for this delta (repeat for more).  [default: 0.2, 0.1, 0.05, 0.01]",
+        ),
     ] = None,
     vary: Annotated[
         list[str] | None,
-        typer.Option(help="Compare designs: key=value,value, as delta=0.05,0.1 (repeat)."),
+        typer.Option(
+            metavar="KEY=VALUE,VALUE",
+            help="Compare designs that differ in a key, as delta=0.05,0.1 (repeat for more).",
+        ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Of the random numbers; that of the file, or 0.")
+        int | None,
+        typer.Option(help="Seed of the random numbers; if left out, the file's own, or 0."),
     ] = None,
     max_samples: Annotated[
-        int, typer.Option(help="Samples at which a simulated experiment is given up.")
+        int, typer.Option(help="Most samples of a simulated experiment.")
     ] = 100_000,
     jobs: Annotated[int, typer.Option(help="Runs at a time; -1 for all cores.")] = 1,
     dask: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler to compute on.")
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw it: a file .png, .svg or .pdf.")
+        Path | None, typer.Option(help="File to draw the plan to: .png, .svg or .pdf.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Say how many samples to expect, of which arms, and which near-ties cost most.
+    """Say how many samples to expect, before you begin.
+
+    It also says which arms they go to, and which near-ties cost most.
 
     With several files, or with --vary, compare the designs: samples, cost and the chance of a
     wrong set side by side.

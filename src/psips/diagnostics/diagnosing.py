@@ -285,8 +285,8 @@ def _skewness(problem: Problem, found: Residuals, own: float) -> list[Finding]:
     ]
     advice = (
         "transform the values so that deviations upwards and downwards are alike (logarithms, "
-        "if none is negative) and register the design anew: means of what is transformed are "
-        "compared then"
+        "if all are positive) and register the design again: the means of the transformed "
+        "values are then compared"
     )
     return [_finding("skewness", words, problem, seen, advice)]
 

@@ -58,7 +58,7 @@ def check_fit(sampling: SamplingRule, stopping: StoppingRule, problem: Problem) 
     if problem.prior is not None and not stopping.prior:
         name = next(name for name, one in STOPPING.items() if one is stopping)
         raise InputError(
-            f"a prior serves the stopping rule 'bayes': the rule {name!r} is "
+            f"only the stopping rule 'bayes' uses a prior: the rule {name!r} is "
             f"proven, or measured, for the data alone; choose stopping='bayes' or leave "
             f"the prior out"
         )
@@ -168,8 +168,8 @@ def check_limits(
         )
     if goal is not None:
         raise InputError(
-            f"the goal {goal.text!r} is reached by proofs of single answers, which there are "
-            f"none of with limits: leave the goal out"
+            f"the goal {goal.text!r} is reached by proofs of single answers, and with limits "
+            f"there are none: leave the goal out"
         )
     if problem.blocks:
         raise InputError(
