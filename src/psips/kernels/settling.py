@@ -60,9 +60,9 @@ from psips.kernels.belief import Belief
 from psips.kernels.certificates import dominance, escape, log_volume, looked_along
 from psips.kernels.codes import COUNT
 from psips.kernels.front import MEMBERS, Front
-from psips.kernels.grids import floats, ints
+from psips.kernels.grids import as_array, as_grid, floats, ints
 from psips.kernels.halfspace import is_tolerant
-from psips.kernels.jit import bare, part
+from psips.kernels.jit import bare, kernel, part
 from psips.kernels.model import Floats, Ints, Model
 
 OPEN, IN, OUT = range(3)
@@ -183,6 +183,23 @@ def judge_answers(
                     low += 1
         if high - low == before:
             return levels
+
+
+@kernel
+def settle_answers(
+    model: Model, belief: Belief, front: Front, log_inverse: float, known: Ints
+) -> tuple[Ints, Ints]:
+    """Verdicts and rivals for callers in Python, see `judge_answers`.
+
+    ``known`` (n,) are verdicts known otherwise, or OPEN.
+    """
+    verdict, rival, strength = ints(model.n), ints(model.n), floats(model.n)
+    before = as_grid(known)
+    for z in range(model.n):
+        verdict[z] = before[z]
+    Y = looked_along(model)
+    judge_answers(model, belief, front, Y, log_inverse, verdict, rival, strength)
+    return as_array(verdict), as_array(rival)
 
 
 @part

@@ -132,7 +132,7 @@ def simulate(
         return run
     from psips.session.verdicts import verdicts_of
 
-    found = verdicts_of(problem, session.engine)
+    found = verdicts_of(problem, session.engine, lacking=False)
     return replace(run, verdicts={one.answer: one.verdict for one in found})
 
 
