@@ -320,13 +320,16 @@ class Engine:
 
     def probabilities(self, draws: int = 4096) -> tuple[Floats, Floats]:
         """By answer, the probability of being Pareto-optimal and its standard error."""
-        from psips.kernels.estimate import probabilities
+        from psips.kernels.estimate import FEW, probabilities, survey
 
         if self.limited:
             return probabilities_within(
                 self.model, self.belief.theta, self.covariances(), self.key
             )
-        return attentively(probabilities, self._aside(plain=True), self.key, draws)
+        scene, common = self._aside(plain=True), (np.zeros(0), 0.0)
+        if self.model.n > FEW:
+            common = attentively(survey, scene, self.key)
+        return attentively(probabilities, scene, self.key, draws, *common)
 
     def _aside(self, plain: bool = False) -> Scene:
         """Return what is known and room to look at it, so that the run is left as it is.
