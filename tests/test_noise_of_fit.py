@@ -11,6 +11,7 @@ import pytest
 
 from psips import InputError, NoiseGuess, Problem, Session, Study, simulate
 from psips.diagnostics.lack_of_fit import fit_of
+from psips.kernels.response import respond
 from psips.kernels.scatter import students_share
 from psips.report import report
 from psips.session.joint import JointEngine
@@ -33,7 +34,7 @@ def truth() -> GaussianEnvironment:
 
 
 def told(session: Session, results: int, seed: int, missing: float = 0.0) -> Any:
-    """Follow a session for so many results; return arms and values, NaN where one is missing."""
+    """Follow a session for so many results; return arms and values, NaN where missing."""
     rng = np.random.default_rng(seed)
     trial = truth().start(seed)
     arms, values = [], []
@@ -160,7 +161,9 @@ def test_a_snapshot_goes_on_to_the_bit(covariance: Any, missing: float) -> None:
         values = [float(x[0]), None if rng.random() < missing else float(x[1])]
         session.tell(arm, values)
         twin.tell(arm, values)
-    assert session.snapshot() == twin.snapshot()
+    for kept in (ours := session.snapshot(), theirs := twin.snapshot()):
+        del kept["engine"]["cover"]  # of which parts are room that nobody reads
+    assert ours == theirs
 
 
 def test_nothing_depends_on_units() -> None:
@@ -277,8 +280,9 @@ def test_results_with_holes_against_one_dense_system(covariances: Any) -> None:
     assert table["x se"].to_numpy() == pytest.approx(np.sqrt(C[:, 0, 0]))
     _, draws = posterior(session.problem, engine, [1, 4])
     assert np.cov(draws[:, 1].T) == pytest.approx(C[4], rel=0.05, abs=1e-3)
-    ignored = [np.nanmean(values[arms == a], axis=0) for a in range(6)]
-    assert not np.allclose(ignored, means, atol=0.01)  # what a fit must not be taken for
+    there = np.isfinite(values).all(axis=1)
+    ignored = dense(arms[there], values[there], covariances)[0]
+    assert not np.allclose(ignored, means, atol=0.01)  # complete results alone tell less
 
 
 def test_moves_and_gains_with_holes_are_those_of_the_whole_covariance() -> None:
@@ -288,7 +292,6 @@ def test_moves_and_gains_with_holes_are_those_of_the_whole_covariance() -> None:
     trial = truth().start(3)
     while not plain.stopped:
         arm = plain.ask()
-        assert joint.ask() == arm
         x = trial.pull(arm)
         plain.tell(arm, x)
         joint.tell(arm, x)
@@ -296,6 +299,17 @@ def test_moves_and_gains_with_holes_are_those_of_the_whole_covariance() -> None:
     assert joint.pareto_set == plain.pareto_set
     assert joint.engine.belief.theta == pytest.approx(plain.engine.belief.theta)
     assert joint.engine.ratio() == pytest.approx(plain.engine.ratio())
+    nearest = []
+    for session in (plain, joint):
+        engine = session.engine
+        p = engine._scene.posterior
+        p.mu[:] = engine.model.Z @ engine.belief.theta
+        if session is plain:
+            p.W[:] = engine.model.Z @ engine.belief.F
+        value, *_, change, gains = respond(p, np.array(engine.candidate), np.inf)
+        nearest.append((value, change, gains))
+    for one, other in zip(*nearest, strict=True):
+        assert one == pytest.approx(other)
     before, after = plain.status(), joint.status()
     columns = ["x estimate", "x se", "probability"]
     assert after.answers[columns].to_numpy() == pytest.approx(

@@ -30,7 +30,7 @@ from psips.kernels.scatter import (
 )
 
 COVARIANCE, FACTOR, INVERSE, UNIT = range(4)
-ROUNDING = 1e-13  # residuals that are less of the values than this are errors of rounding
+ROUNDING = 1e-10  # residuals that are less of the values are rounding: features have 12 digits
 
 
 @part

@@ -92,7 +92,7 @@ def untold_linear(
 ) -> Truth:
     """Linear arms in any units, as `linear` has them; the noise is not told."""
     made = linear(K, h, d, norm, scale, unit, answers=answers, seed=seed)
-    return _untold(made.problem, made.theta, unit**2 * equal(d, rho))
+    return _untold("untold-linear", made.problem, made.theta, unit**2 * equal(d, rho))
 
 
 def untold_line(
@@ -109,12 +109,12 @@ def untold_line(
     made = linear_slope(K, offset, slope)
     slopes = np.where(np.arange(d) < across, -slope, slope)
     theta = np.vstack([np.full(d, offset), slopes])
-    return _untold(made.problem, theta, equal(d, rho))
+    return _untold("untold-line", made.problem, theta, equal(d, rho))
 
 
-def _untold(like: Problem, theta: Floats, covariance: Floats) -> Truth:
+def _untold(name: str, like: Problem, theta: Floats, covariance: Floats) -> Truth:
     """Return a truth with the features of another problem, and noise that is not told."""
-    data = like.to_dict()
+    data = {**like.to_dict(), "name": name}
     d = theta.shape[1]
     data["objectives"] = [f"objective {c + 1}" for c in range(d)]
     data["directions"] = ["max"] * d

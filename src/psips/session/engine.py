@@ -18,26 +18,26 @@ from psips.kernels.accounts import (
     Account,
     conclude_account,
 )
-from psips.kernels.belief import RESULTS, SPANNED, Belief, empty_belief, learn, settle
+from psips.kernels.belief import RESULTS, Belief, empty_belief, learn, settle
 from psips.kernels.budget import NO_ROOM
 from psips.kernels.cover import RECORDS, Cover, capacity_for
 from psips.kernels.front import MEMBERS, Front
 from psips.kernels.functionals import weigh_account
 from psips.kernels.jit import address, no_steps
 from psips.kernels.loop import ASK, PREDICT, RUN, TELL, drive
-from psips.kernels.model import OWN, POOLED, Floats, Model, Stream
+from psips.kernels.model import Floats, Model, Stream
 from psips.kernels.noise import Source, nowhere
 from psips.kernels.outcome import HINT, OUTCOMES, STOPPED, Outcome
 from psips.kernels.posterior import OWN as REFRESHED
 from psips.kernels.ratio import looked_at
 from psips.kernels.rival import Rival, empty_rival
-from psips.kernels.scatter import ENOUGH, students_share
 from psips.kernels.scene import LITERALS, PROPOSALS, Scene, empty_scene
 from psips.kernels.state import ASKED, LEARN, REBUILD, STEPS, Learner, Run, empty_learner
 from psips.rules.program import Program
 from psips.session.limited import change_within, probabilities_within
 from psips.session.parts import arrays_of, fill, fill_arrays, plain_of
 from psips.session.predictions import Predictions
+from psips.session.uncertainty import Uncertainty
 
 FORMAT = 6  # of snapshots
 SWIFT = 100  # answers up to which a step takes no time that anybody would cut short
@@ -46,7 +46,7 @@ FIRST_SLICE = 64  # results in the first of them
 NOTHING = "nothing keeps the limits"  # an answer too
 
 
-class Engine:
+class Engine(Uncertainty):
     """One run: what is known, the candidate set, the learner, and the key of its draws.
 
     ``prior``, pulls (K,) and means (K, d), counts as results that were there from the start.
@@ -274,13 +274,6 @@ class Engine:
         return [int(a) for a in self.front.members[: self.front.size[MEMBERS]]]
 
     @property
-    def ready(self) -> bool:
-        """Whether results suffice to judge, see `psips.kernels.belief.ready`."""
-        pulled = not self.model.unstructured or (self.belief.pulls > 0).all()
-        known = (self.belief.scatter.freedom >= ENOUGH).all()
-        return bool(pulled and known and self.belief.tally[SPANNED] == 1)
-
-    @property
     def limited(self) -> bool:
         """Whether answers have to keep limits."""
         return len(self.model.limits.metric) > 0
@@ -338,46 +331,6 @@ class Engine:
         """
         model = replace(self.model, slack=self.model.level) if plain else self.model
         return empty_scene(model, self.belief, capacity_for(model))
-
-    def covariances(self) -> Floats:
-        """Return the covariance (n, d, d) of each answer's mean; NaN where it is not known.
-
-        Of noise that is estimated: as estimated, without the tail of Student's law.
-        """
-        model, belief, scatter = self.model, self.belief, self.belief.scatter
-        if not model.unstructured:
-            if not self.ready:
-                return np.full((model.n, model.d, model.d), np.nan)
-            widths = ((model.Z @ belief.F) ** 2).sum(axis=1)  # z^T V^-1 z, V^-1 = F F^T
-            return np.asarray(widths[:, None, None] * self.Sigma)
-        if not len(scatter.C):
-            pulls = np.where(belief.pulls > 0, belief.N, np.nan)
-            return np.asarray(model.Sigma / pulls[:, None, None])
-        known = scatter.freedom >= ENOUGH
-        found = np.where(known[:, None, None], scatter.C, np.nan)
-        if model.noise.mode not in (POOLED, OWN):
-            return found
-        shares = [students_share(f, scatter.level[0]) for f in np.maximum(scatter.freedom, 1.0)]
-        return np.asarray(found / np.array(shares)[:, None, None])
-
-    @property
-    def Sigma(self) -> Floats:  # noqa: N802
-        """Covariance (d, d) of one result of a linear problem: as given, or as estimated."""
-        scatter = self.belief.scatter
-        if not len(scatter.C):
-            return self.model.Sigma
-        return np.asarray(scatter.C[0] / students_share(scatter.freedom[0], scatter.level[0]))
-
-    def errors_of(self, features: Floats) -> Floats:
-        """Return standard errors (m, d) of the means of these features (m, h); linear."""
-        widths = ((features @ self.belief.F) ** 2).sum(axis=1)  # z^T V^-1 z, V^-1 = F F^T
-        return np.asarray(np.sqrt(widths[:, None] * np.diag(self.Sigma)))
-
-    def spread(self, rows: list[int], normals: Floats) -> Floats:
-        """Return deviations (draws, m, d) of answers' means from normals (draws, h, d)."""
-        W = self.model.Z[rows] @ self.belief.F  # (m, h): rows have the covariance W W^T
-        found = np.einsum("mh,nhd->nmd", W, normals)
-        return np.asarray(found @ np.linalg.cholesky(self.Sigma).T)
 
     def snapshot(self) -> dict[str, Any]:
         """Return the state as plain data; floats survive JSON to the bit."""

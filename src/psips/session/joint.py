@@ -1,7 +1,7 @@
 """A run with features whose results lack values, or whose noise differs from arm to arm.
 
-The precision of theta is then (h d, h d), see `psips.kernels.joint`, and everything follows from
-it and from B, which are sums over results. If the noise is to be estimated as well, one
+The precision of theta is then (h d, h d), see `psips.kernels.joint`, and everything follows
+from it and from B, which are sums over results. If the noise is to be estimated as well, one
 covariance for all arms is, by EM: values that are missing are expected from those that are
 there, around the fit. It is estimated anew whenever the results have grown by EVERY, and has
 Student's tail as in `psips.kernels.scatter`, by the objective with the fewest values.
