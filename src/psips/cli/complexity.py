@@ -57,7 +57,7 @@ def complexity(
     with progress_line("computing"):
         from psips.theory.geometry import complexity as compute
 
-        found = compute(made.problem, made.theta, tolerance=tolerance)
+        found = compute(made.known, made.theta, tolerance=tolerance)
     figures = {
         "instance": made.name,
         "params": made.params,

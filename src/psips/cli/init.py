@@ -101,6 +101,10 @@ def _said(
         f"noise: estimated from the results you tell; the {draft.complete:,} complete ones "
         f"here give it\nwithin a factor of {low:.2f} to {high:.2f} (95%)"
     )
+    if draft.between is not None:
+        pairs = zip(problem.objectives, draft.between.tolist(), strict=True)
+        shares = ", ".join(f"{share:.0%} of the variance of {one}" for one, share in pairs)
+        lines.append(f"arms are compared within items; between them is about {shares}")
     options = f" --sheet {_word(sheet)}" if sheet else ""
     options += f" --arm-column {_word(arm_column)}" if arm_column else ""
     table, design = _word(str(results)), _word(str(out))

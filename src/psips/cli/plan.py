@@ -13,7 +13,7 @@ from psips.cli.comparing import save, show_comparison
 from psips.cli.screen import number, output, progress_bar, progress_line
 
 if TYPE_CHECKING:
-    from psips.simulation.planning import Plan
+    from psips.simulation.planning import Forecast, Plan
 
 SHOWN = 20  # arms listed before the least sampled are left out
 
@@ -191,7 +191,8 @@ def _forecasts(found: Plan) -> None:
         "chance (95%)",
         "gave up",
     )
-    for title in titles:
+    items = found.problem.blocks
+    for title in (*titles, *(["items"] if items else [])):
         table.add_column(title, justify="right")
     costs = found.problem.has_costs
     ends = costs or "budget" in found.settings
@@ -207,6 +208,7 @@ def _forecasts(found: Plan) -> None:
             f"{one.errors} of {one.stopped}",
             f"{low:.3f} to {high:.3f}",
             str(one.runs - one.stopped) if one.stopped < one.runs else "",
+            *([_items(one)] if items else []),
         )
     unit = "cost" if costs else "samples"
     console = output()
@@ -214,6 +216,12 @@ def _forecasts(found: Plan) -> None:
     console.print(
         "at least: lower bound T* kl(delta, 1 - delta) of the mean, at the guess's centre; "
         f"5%, median, 95%: {unit} that so many of the simulated runs need; * the delta of the "
-        "file, for which the samples of each arm are below",
+        "file, for which the samples of each arm are below"
+        + ("; items: how many of them are enough for 95% of the runs" if items else ""),
         style="dim",
     )
+
+
+def _items(one: Forecast) -> str:
+    most = math.inf if one.item_quantiles is None else one.item_quantiles[-1]
+    return number(most) if math.isfinite(most) else "more"

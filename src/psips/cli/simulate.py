@@ -217,6 +217,8 @@ def _show(summary: Summary) -> None:
     if "mean_cost" in figures:
         median = f"median {number(figures['median_cost'])}"
         table.add_row("mean cost", f"{number(figures['mean_cost'])} ({median})")
+    if "mean_items" in figures:
+        table.add_row("mean items", number(figures["mean_items"]))
     if not summary.stopped and "budget" in settings:
         right = sum(summary.instance.is_right(run.candidate_set) for run in summary.each)
         table.add_row("candidate set right", f"{right} of {summary.runs}, nothing claimed")

@@ -226,5 +226,5 @@ class Rules:
             np.zeros(0) if target is None else np.ascontiguousarray(target, float),
             np.array([WHOLE, 0] if goal is None else [goal.kind, goal.number]),
         )
-        steps = program.steps_of(sampling, stopping, literal, problem)
+        steps = program.steps_of(sampling, stopping, literal, problem, goal)
         return program.Program(*steps, options, stopping, literal, sampling.rival)

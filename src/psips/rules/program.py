@@ -101,6 +101,12 @@ def check_noise(
             f"the stopping rule {stopping!r} is not made for results that share items: choose "
             f"stopping='glr' with calibration='measured', which is the default"
         )
+    if not problem.unstructured and (rule.settles or calibration == "proven"):
+        raise InputError(
+            f"nothing is proven of arms with features and {what}: give one covariance for all "
+            f"arms and complete results, or choose stopping='glr' with calibration='measured', "
+            f"which is the default"
+        )
     fits = rule.any_noise or (rule.given_noise and not estimated)
     if not fits or calibration == "proven":
         asked = f"the stopping rule {stopping!r}"
@@ -165,15 +171,22 @@ def check_limits(
             f"the goal {goal.text!r} is reached by proofs of single answers, and with limits "
             f"there are none: leave the goal out"
         )
-    if problem.prior is not None or problem.blocks:
+    if problem.blocks:
         raise InputError(
-            f"{'blocks' if problem.blocks else 'a prior'} and limits do not go together: leave "
-            f"one of them out"
+            "limits are kept by the mean of each arm, which results that share items tell less "
+            "of than of differences: leave the limits out, or the blocks, which takes more "
+            "results, not fewer"
         )
+    if problem.prior is not None:
+        raise InputError("a prior and limits do not go together: leave one of them out")
 
 
 def steps_of(
-    sampling: SamplingRule, stopping: StoppingRule, literal: bool, problem: Problem
+    sampling: SamplingRule,
+    stopping: StoppingRule,
+    literal: bool,
+    problem: Problem,
+    goal: Goal | None,
 ) -> tuple[str, str, str]:
     """Return the steps of the loop: choose, renew, judge."""
     if problem.limits:
@@ -188,6 +201,8 @@ def steps_of(
         choose = sampling.proving or choose
     elif stopping.settles and problem.marginal:
         choose = sampling.aiming or choose
+    if goal is not None:
+        choose = sampling.seeking or choose
     return choose, renew, stopping.step
 
 

@@ -29,7 +29,8 @@ from psips.session.choices import (
     read_target,
     with_goal,
 )
-from psips.session.engine import FORMAT, Engine
+from psips.session.engine import FORMAT
+from psips.session.engines import engine_for
 from psips.session.items import Items
 from psips.session.known import Known
 from psips.session.mixed import MixedEngine
@@ -110,7 +111,7 @@ class Session(Known):
         self.lost = 0.0  # cost of results that do not count; set by studies
         check_budgeted(self.rules, self.budget)
         self.items = Items(problem.arms, problem.items) if problem.blocks else None
-        self.engine = (MixedEngine if problem.blocks else Engine)(
+        self.engine = engine_for(problem.model)(
             problem.model,
             program,
             draw_key(rng),
