@@ -2,7 +2,7 @@
 
     python docs/animation.py
 
-The experiment, its posterior and the pieces are those of how_it_works.py. Draws are literal, and
+The experiment, its posterior and pieces are those of how_it_works.py. Draws are literal, and
 arms are pulled by the rule ``directed``: each arm has the share of the squared distance that is
 its own, a little of all arms is mixed in, and the arm furthest behind its shares is next.
 """
