@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from psips.calibration.found import Found, read_found
 from psips.calibration.ordinary import INSTANCES, NAMES, ordinary
 from psips.problem.instances import Instance, instance
@@ -31,6 +33,12 @@ GROUPS = {
     "just below": "Among other arms, one just below another, in all objectives or in one.",
     "linear": "Linear in several units, nearly collinear, transductive.",
     "noise": "The noise is not told: its size is estimated, or nothing is assumed of it.",
+    "questions": (
+        "Truths beside the edge of what was asked: worse by 1.001 of the tolerance or above a "
+        "limit by a little, equal options, dose-finding trials. Without told= the noise is "
+        "given; loud is the standard deviation of the last option; a tolerance= of other "
+        "instances is in standard deviations of one result in each objective."
+    ),
     "found": "Found by `psips calibrate --adversarial`; added, never removed.",
 }
 
@@ -53,6 +61,8 @@ class Family:
         Of the runs, where one takes long.
     cap : int
         Samples of a run at most.
+    tolerance : float
+        On each objective, in standard deviations of one result; 0 for that of the instance.
     """
 
     group: str
@@ -61,6 +71,7 @@ class Family:
     drawn: bool = False
     share: float = 1.0
     cap: int = CAP
+    tolerance: float = 0.0
 
     @property
     def name(self) -> str:
@@ -71,15 +82,26 @@ class Family:
         >>> Family("worse", "worse", {"d": 6, "gap": 0.3}).name
         'worse d=6 gap=0.3'
         """
-        return " ".join([self.builder, *(f"{key}={self.params[key]}" for key in self.params)])
+        tolerance = {"tolerance": self.tolerance} if self.tolerance else {}
+        given = {**self.params, **tolerance}
+        return " ".join([self.builder, *(f"{key}={value}" for key, value in given.items())])
 
     def instances(self) -> list[Instance]:
         """Return its instances, the same at every call."""
         if self.group == "ordinary":
             return ordinary()[self.builder]
         if not self.drawn:
-            return [instance(self.builder, **self.params)]
-        return [instance(self.builder, **self.params, seed=s) for s in range(INSTANCES)]
+            return [self._tolerant(instance(self.builder, **self.params))]
+        return [
+            self._tolerant(instance(self.builder, **self.params, seed=s))
+            for s in range(INSTANCES)
+        ]
+
+    def _tolerant(self, made: Instance) -> Instance:
+        if not self.tolerance:
+            return made
+        sd = self.tolerance * np.sqrt(np.diag(made.known.usual_covariance))
+        return made.with_epsilon(dict(zip(made.problem.objectives, sd, strict=True)))
 
     def runs(self, asked: int) -> int:
         """Return how many runs it gets."""
@@ -320,6 +342,62 @@ def _noise() -> list[Family]:
     ]
 
 
+def _questions() -> list[Family]:
+    """Return cells with a tolerance or limits, the noise given and estimated."""
+
+    def beside(share: float = 1.0, **params: Any) -> list[Family]:
+        edge = "beside-tolerance" if "by" not in params else "beside-limit"
+        return [
+            Family("questions", edge, {**params, **told}, share=share)
+            for told in ({}, {"told": "per-arm"})
+        ]
+
+    def trials(*tolerances: float, **params: Any) -> list[Family]:
+        return [
+            Family("questions", "dose-finding", params, drawn=True, tolerance=tolerance)
+            for tolerance in tolerances
+        ]
+
+    def other(name: str, share: float, *tolerances: float) -> list[Family]:
+        return [
+            Family("questions", name, share=share, tolerance=tolerance)
+            for tolerance in tolerances
+        ]
+
+    return [
+        *beside(kind="worse", tolerance=0.3),
+        *beside(kind="worse", tolerance=0.1),
+        *beside(kind="worse", tolerance=0.03, share=0.5),
+        *beside(kind="worse", tolerance=0.3, loud=10.0),
+        *beside(kind="worse", tolerance=0.3, d=2),
+        *beside(kind="worse", tolerance=0.3, d=2, rho=-0.95),
+        *beside(kind="worse", tolerance=0.3, d=4),
+        *beside(kind="all-worse", tolerance=0.3),
+        *beside(kind="better", tolerance=0.3, d=2),
+        *beside(kind="between", tolerance=0.3, d=2),
+        *beside(kind="pairs", tolerance=0.3, d=2),
+        *beside(kind="equal", tolerance=0.3, d=2),
+        *beside(kind="ties", tolerance=0.3, d=1),
+        *beside(kind="ties", tolerance=0.3, d=2),
+        *beside(kind="chain", tolerance=0.3, d=2),
+        *beside(kind="above", by=0.1),
+        *beside(kind="above", by=0.1, rho=-0.95),
+        *beside(kind="above", by=1.0, loud=10.0),
+        *beside(kind="above", by=0.1, tolerance=0.3),
+        *beside(kind="below", by=0.1),
+        *beside(kind="below", by=1.0, loud=10.0),
+        *beside(kind="dominated", by=0.1),
+        *beside(kind="alone", by=0.1),
+        *beside(kind="control", by=0.2),
+        *beside(kind="all-above", by=0.1, share=0.5),
+        *beside(kind="but-one", by=0.2, share=0.5),
+        *trials(0.0, 0.2),
+        *trials(0.0, told="per-arm"),
+        *other("correlated", 1.0, 0.0, 0.05, 0.1, 0.2),
+        *other("cov-boost", 0.1, 0.0, 0.05, 0.1, 0.2),
+    ]
+
+
 def _found(every: Sequence[Found]) -> list[Family]:
     return [
         Family("found", one.instance, one.params, share=0.2, cap=CAP // 10) for one in every
@@ -340,6 +418,7 @@ def families() -> dict[str, Family]:
         *_just_below(),
         *_linear_units(),
         *_noise(),
+        *_questions(),
         *_found(read_found()),
     ]
     named: dict[str, Family] = {}

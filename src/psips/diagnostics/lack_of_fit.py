@@ -117,7 +117,7 @@ class Fit:
         ]
         return (
             f"the linear model does not fit: {test}, {self._p}; furthest from it: "
-            f"{', '.join(words)}. This is said below p = {LEVEL:g}, at each look anew"
+            f"{', '.join(words)}. It is reported where p is below {LEVEL:g}, at every look"
         )
 
 

@@ -156,6 +156,23 @@ def refit(model: Model, belief: Belief) -> None:
         solve(belief.F, belief.B, belief.theta)
 
 
+@bare
+def count(belief: Belief, arm: int) -> None:
+    """Count one result of ``arm``."""
+    belief.pulls[arm] += 1.0
+    belief.N[arm] += 1.0
+    belief.tally[RESULTS] += 1
+
+
+@bare
+def average(belief: Belief, arm: int, x: Floats) -> None:
+    """Take one complete result ``x`` (d,) of ``arm`` into its mean, without features."""
+    count(belief, arm)
+    for c in range(x.shape[0]):
+        belief.B[arm, c] += x[c]
+        belief.theta[arm, c] = belief.B[arm, c] / belief.N[arm]
+
+
 @kernel
 def learn(model: Model, belief: Belief, arm: int, x: Floats) -> None:
     """Take in one result ``x`` (d,) of ``arm``; NaN where a value is missing."""
@@ -168,14 +185,11 @@ def learn(model: Model, belief: Belief, arm: int, x: Floats) -> None:
         belief.F,
         belief.tally,
     )
-    pulls[arm] += 1.0
-    N[arm] += 1.0
-    tally[RESULTS] += 1
+    if model.unstructured and not model.noise.partial:
+        average(belief, arm, x)
+    else:
+        count(belief, arm)
     if model.unstructured:
-        if not model.noise.partial:
-            for c in range(model.d):
-                B[arm, c] += x[c]
-                theta[arm, c] = B[arm, c] / N[arm]
         if belief.scatter.C.shape[0] > 0:
             take_in(model.noise, belief.scatter, N, arm, x, theta)
         return

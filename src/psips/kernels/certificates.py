@@ -36,7 +36,7 @@ import numpy as np
 
 from psips.kernels.belief import Belief
 from psips.kernels.grids import floats, floats2
-from psips.kernels.jit import bare, part
+from psips.kernels.jit import bare, part, standing
 from psips.kernels.marginal import LOG_WEIGHTS as LOG_WEIGHTS
 from psips.kernels.marginal import RHOS as RHOS
 from psips.kernels.marginal import beats, singly
@@ -79,18 +79,24 @@ def evidence(first: float, second: float, s: float, lead: float) -> float:
 
     ``lead`` is y.D-hat and ``s`` the standard deviation of y.x of one measurement.
     """
+    return evidence_of_two(first, second, s, s, lead)
+
+
+@part
+def evidence_of_two(first: float, second: float, s: float, t: float, lead: float) -> float:
+    """Return the same for a measurement of j that has the standard deviation ``t``."""
     if lead <= 0.0 or first <= 0.0 or second <= 0.0:
         return 0.0
     a = floats(3)
     b = floats(3)
     wide = RHOS[len(RHOS) - 1]
     low = -4.0 * s * math.sqrt(first + wide) / first  # here g_i falls, and there g_j does
-    high = lead + 4.0 * s * math.sqrt(second + wide) / second
+    high = lead + 4.0 * t * math.sqrt(second + wide) / second
     e = lead * second / (first + second)
     best = 0.0
     for _ in range(100):
         log_mixture(first, s, e, a)
-        log_mixture(second, s, lead - e, b)
+        log_mixture(second, t, lead - e, b)
         slope = a[1] - b[1]
         fall = slope * (e - low) if slope > 0.0 else -slope * (high - e)
         best = a[0] + b[0] - fall  # a convex function lies above its tangent
@@ -241,6 +247,7 @@ def faint(
     return -1.0
 
 
+@standing
 @part
 def dominance(
     model: Model, belief: Belief, Y: Floats, x: int, z: int, volume: float, enough: float
@@ -261,6 +268,7 @@ def dominance(
     return least
 
 
+@standing
 @part
 def escape(
     model: Model, belief: Belief, Y: Floats, z: int, x: int, volume: float, enough: float

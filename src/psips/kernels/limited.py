@@ -79,7 +79,13 @@ def in_play(p: Posterior, kind: int, piece: Piece, m: int) -> int:
     count = 0
     for k in range(m):
         if kind == BELOW:
-            if form(p.mu, piece, k) < CLEAR * math.sqrt(shared(p.C, piece, k, k)):
+            ahead = form(p.mu, piece, k)
+            if p.tolerant:
+                there = ahead
+                for j in range(m):
+                    there += piece.y[j] * shared(p.C, piece, k, j)
+                ahead = min(ahead, there)
+            if ahead < CLEAR * math.sqrt(shared(p.C, piece, k, k)):
                 count += 1
         elif piece.y[k] > 0.0:
             count += 1

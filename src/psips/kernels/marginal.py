@@ -82,7 +82,7 @@ import numpy as np
 
 from psips.kernels.belief import Belief
 from psips.kernels.grids import floats, floats2
-from psips.kernels.jit import bare, kernel, part
+from psips.kernels.jit import bare, part
 from psips.kernels.model import EACH, SHARED, Floats, Model
 
 # Precisions of the mixture, in pulls, and their weights. A mixture is tightest for arms with
@@ -275,20 +275,6 @@ def beats(
     describe(model, belief, i, c, 1.0, first)
     describe(model, belief, j, c, -1.0, second)
     return evidence_apart(law_of(model, c), first, second, offset, enough)
-
-
-@kernel
-def evidence_above(
-    model: Model, belief: Belief, a: int, c: int, sign: float, m: float
-) -> float:
-    """Log U(m) of arm ``a`` in ``c``, its values times ``sign``: that the mean is above m.
-
-    It is a nonnegative supermartingale's where the mean is not, so that it reaches L, ever,
-    with probability at most exp(-L).
-    """
-    arm = floats(PLACES)
-    describe(model, belief, a, c, sign, arm)
-    return capital(law_of(model, c), arm, m)
 
 
 @part

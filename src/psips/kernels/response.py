@@ -27,7 +27,7 @@ from psips.kernels.grids import as_array, as_grid, floats, floats2, ints
 from psips.kernels.halfspace import ESCAPE, PAIR, lead
 from psips.kernels.jit import kernel, part, standing
 from psips.kernels.model import Floats, Ints
-from psips.kernels.posterior import Posterior, apart, variance
+from psips.kernels.posterior import Posterior, apart, cov, variance
 from psips.kernels.shifts import gains_of_move, move, moved, unwhiten
 
 CLEAR = 2.0  # standard errors behind, beyond which an objective is not in play
@@ -134,15 +134,27 @@ def _keep(
 def counts_for(p: Posterior, pair: bool, z: int, m: int, x: int, y: Floats) -> int:
     """How many inequalities of a piece are in play, at most d.
 
-    Of "x below z" (``pair``) those objectives in which z is not clearly above x; of "z
-    escapes" the constraints that hold the nearest point.
+    Of "x below z" (``pair``) those objectives in which z is not clearly above x; with a
+    tolerance neither at the estimate nor at the nearest point, which correlations may draw to
+    where both bind; of "z escapes" the constraints that hold the nearest point.
     """
     d = p.mu.shape[1]
     count = 0
     if pair:
         near = apart(p, z, x)
+        turned = p.tolerant and not p.diagonal
+        below, every, pull = ints(d), ints(d), floats(d)
+        if turned:
+            for c in range(d):
+                below[c], every[c] = x, c
+            project(p, z, d, below, every, pull)
         for c in range(d):
             ahead = lead(p.mu, p.slack, z, x, c)
+            if turned:
+                there = ahead
+                for e in range(d):
+                    there += pull[e] * cov(p, z, x, c, x, e)
+                ahead = min(ahead, there)
             if ahead < CLEAR * math.sqrt(variance(p, z, x, c, near)):
                 count += 1
     else:

@@ -15,22 +15,24 @@ from psips.errors import InputError, unknown
 from psips.input.checks import Table
 from psips.kernels.model import Floats
 from psips.problem.gaps import gaps
+from psips.problem.item_noise import ItemNoise
 from psips.problem.parameters import Ball
 from psips.problem.problem import Problem
 
 CLEAR = 0.5  # how clearly the arms that only stand around differ from the others, in sd
 SPREAD = 2.0  # their standard deviation
-TRIES = 10_000
+TRIES = 10_000  # drawn before giving up
 KINDS = ("dominated", "incomparable", "tied")
 
 
 class Truth(NamedTuple):
-    """A problem, its theta, the shape of its noise, and its covariance if that is not told."""
+    """A problem, its theta, the shape of its noise, and what a rule is not told of it."""
 
     problem: Problem
     theta: Floats
     noise: str = "gaussian"
     known: Problem | None = None
+    items: ItemNoise | None = None
 
 
 def near_tie(gap: float = 0.1, d: int = 1, lead: float = 2.0, rho: float = 0.0) -> Truth:
@@ -71,7 +73,7 @@ def variant(
     check_count("K", K, 2)
     if not 0 < low <= high:
         raise InputError(f"low and high must be 0 < low <= high, got {low} and {high}")
-    rng = _rng(seed)
+    rng = seeded(seed)
     for _ in range(TRIES):
         means = rng.normal(size=(K, d))
         means[-1] = means[0] - rng.uniform(low, high, d)
@@ -132,7 +134,7 @@ def adverse(
         raise InputError(f"edge must lie in (0, 1], got {edge}")
     if kind == "incomparable" and d == 1:
         raise InputError("an incomparable pair needs d >= 2, got 1")
-    rng = _rng(seed)
+    rng = seeded(seed)
     step = -gap * rng.uniform(0.5, 2.0, d)
     if kind == "incomparable":
         step[rng.permutation(d)[: rng.integers(1, d)]] *= -1.0
@@ -195,7 +197,7 @@ def linear(
         check_positive(name, value)
     if answers == 1:
         raise InputError("answers must be 0 for none or at least 2, got 1")
-    rng = _rng(seed)
+    rng = seeded(seed)
     for _ in range(TRIES):
         rows = rng.normal(size=(K + answers, h))
         rows[:, -1] = (1 - min(spread, 1.0)) * rows[:, 0] + spread * rows[:, -1]
@@ -241,43 +243,7 @@ def linear_slope(
     return _linear("linear-slope", features, theta, unit, ball)
 
 
-def dose_finding(K: int = 4, limit: float = 0.3, clear: float = 0.06, seed: int = 0) -> Truth:
-    """K doses of two schedules: efficacy levels off, toxicity rises beyond a limit."""
-    check_count("K", K, 2)
-    check_positive("limit", limit)
-    check_positive("clear", clear)
-    rng = _rng(seed)
-    dose = np.linspace(0.2, 1.0, K)
-    for _ in range(TRIES):
-        rows = []
-        for _ in range(2):
-            top, half, rate = rng.uniform(0.5, 1.2), rng.uniform(0.1, 0.6), rng.uniform(1, 3)
-            efficacy = top * dose / (dose + half)
-            toxicity = limit * rng.uniform(1.2, 3.0) * dose**rate
-            rows.append(np.stack([efficacy, toxicity], axis=1))
-        means = np.concatenate(rows)
-        if np.abs(means[:, 1] - limit).min() >= clear and _tells(means, limit, clear):
-            problem = Problem(
-                name="dose-finding",
-                arms=[f"{s} {k + 1}" for s in ("daily", "weekly") for k in range(K)],
-                objectives={"efficacy": "max", "toxicity": "min"},
-                covariance=[[0.04, 0.01], [0.01, 0.04]],
-                limits=[f"toxicity <= {limit!r}"],
-            )
-            return Truth(problem, means)
-    raise InputError(f"no doses were found with K = {K} that are {clear} apart: lower it")
-
-
-def _tells(means: Floats, limit: float, clear: float) -> bool:
-    """Whether no two doses that keep the limit are near a tie that matters."""
-    kept = means[means[:, 1] <= limit] * [1.0, -1.0]
-    lead = kept[:, None] - kept
-    worst = np.where(np.eye(len(kept), dtype=bool), np.inf, np.abs(lead.min(axis=2)))
-    return bool(len(kept) > 0 and worst.min() >= clear)
-
-
 BUILDERS: dict[str, Callable[..., Truth]] = {
-    "dose-finding": dose_finding,
     "near-tie": near_tie,
     "worse": worse,
     "worse-but-one": worse_but_one,
@@ -332,7 +298,7 @@ def _linear(
 def _among(pair: Floats, K: int, seed: int) -> Floats:
     """Return the pair and K - 2 random arms that dominate neither and differ clearly."""
     check_count("K", K, 2)
-    rng = _rng(seed)
+    rng = seeded(seed)
     means = pair
     for _ in range(TRIES):
         if len(means) == K:
@@ -368,7 +334,8 @@ def _random_correlation(d: int, edge: float, rng: np.random.Generator) -> Floats
     return np.asarray(np.eye(d) - (1.0 - edge) / np.linalg.eigvalsh(beyond)[0] * beyond)
 
 
-def _rng(seed: int) -> np.random.Generator:
+def seeded(seed: int) -> np.random.Generator:
+    """Return the random numbers of a seed."""
     check_count("seed", seed, 0)
     return np.random.default_rng(seed)
 

@@ -66,7 +66,7 @@ def read_noise(
         try:
             found.append(read_covariance(objectives, one))
         except InputError as error:
-            raise InputError(f"of arm {quote(arm)}: {error}") from None
+            raise InputError(f"arm {quote(arm)}: {error}") from None
     return KNOWN, frozen(np.array(found))
 
 

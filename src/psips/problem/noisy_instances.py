@@ -22,6 +22,7 @@ from psips.problem.hard_instances import (
     linear,
     linear_slope,
 )
+from psips.problem.item_noise import read_item_noise
 from psips.problem.noise import ESTIMATE, UNKNOWN
 from psips.problem.problem import Problem
 
@@ -124,6 +125,21 @@ def _untold(name: str, like: Problem, theta: Floats, covariance: Floats) -> Trut
     return Truth(told, theta, "gaussian", known)
 
 
+def shared_items(
+    gap: float = 0.3, d: int = 2, between: float = 0.6, shape: str = "gaussian"
+) -> Truth:
+    """As untold, with a share of the variance between items that all arms go through."""
+    made = untold(gap=gap, d=d, shape=shape)
+    problem = Problem(
+        name="shared-items",
+        objectives=made.problem.objectives,
+        arms=made.problem.arms,
+        blocks=True,
+    )
+    items = read_item_noise(problem, [1.0] * d, between)
+    return Truth(problem, made.theta, shape, items=items)
+
+
 def _check_told(told: str) -> None:
     if told not in UNKNOWN:
         raise unknown("told", told, UNKNOWN)
@@ -134,4 +150,5 @@ BUILDERS: dict[str, Callable[..., Truth]] = {
     "untold-linear": untold_linear,
     "untold-line": untold_line,
     "chances": chances,
+    "shared-items": shared_items,
 }

@@ -151,7 +151,7 @@ class Rules:
         if self.calibration not in stopping.calibrations and len(of) == 1:
             known = _enumerated(stopping.calibrations)
             raise InputError(
-                f"the calibration {self.calibration!r} is one of the rule {of[0]!r}: the rule "
+                f"the calibration {self.calibration!r} belongs to the rule {of[0]!r}: the rule "
                 f"{self.stopping!r} has {known}; leave calibration out"
             )
         if self.calibration == "proven" and stopping.unproven:
@@ -226,5 +226,5 @@ class Rules:
             np.zeros(0) if target is None else np.ascontiguousarray(target, float),
             np.array([WHOLE, 0] if goal is None else [goal.kind, goal.number]),
         )
-        steps = program.steps_of(sampling, stopping, literal, problem)
+        steps = program.steps_of(sampling, stopping, literal, problem, goal)
         return program.Program(*steps, options, stopping, literal, sampling.rival)

@@ -58,7 +58,7 @@ def check_fit(sampling: SamplingRule, stopping: StoppingRule, problem: Problem) 
     if problem.prior is not None and not stopping.prior:
         name = next(name for name, one in STOPPING.items() if one is stopping)
         raise InputError(
-            f"a prior serves the stopping rule 'bayes': the rule {name!r} is "
+            f"only the stopping rule 'bayes' uses a prior: the rule {name!r} is "
             f"proven, or measured, for the data alone; choose stopping='bayes' or leave "
             f"the prior out"
         )
@@ -168,18 +168,25 @@ def check_limits(
         )
     if goal is not None:
         raise InputError(
-            f"the goal {goal.text!r} is reached by proofs of single answers, which there are "
-            f"none of with limits: leave the goal out"
+            f"the goal {goal.text!r} is reached by proofs of single answers, and with limits "
+            f"there are none: leave the goal out"
         )
-    if problem.prior is not None or problem.blocks:
+    if problem.blocks:
         raise InputError(
-            f"{'blocks' if problem.blocks else 'a prior'} and limits do not go together: leave "
-            f"one of them out"
+            "limits are kept by the mean of each arm, which results that share items tell less "
+            "of than of differences: leave the limits out, or the blocks, which takes more "
+            "results, not fewer"
         )
+    if problem.prior is not None:
+        raise InputError("a prior and limits do not go together: leave one of them out")
 
 
 def steps_of(
-    sampling: SamplingRule, stopping: StoppingRule, literal: bool, problem: Problem
+    sampling: SamplingRule,
+    stopping: StoppingRule,
+    literal: bool,
+    problem: Problem,
+    goal: Goal | None,
 ) -> tuple[str, str, str]:
     """Return the steps of the loop: choose, renew, judge."""
     if problem.limits:
@@ -194,6 +201,8 @@ def steps_of(
         choose = sampling.proving or choose
     elif stopping.settles and problem.marginal:
         choose = sampling.aiming or choose
+    if goal is not None:
+        choose = sampling.seeking or choose
     return choose, renew, stopping.step
 
 

@@ -47,6 +47,9 @@ class SamplingRule:
     aiming : str
         The kernel that chooses while single answers are proven without one covariance for all
         arms; "" if it is ``step``.
+    seeking : str
+        The kernel that chooses while a goal other than the whole set is not reached; "" if it
+        is one of the others.
     rival : bool
         Whether it has rounds and a state of its own.
     budgeted : bool
@@ -69,6 +72,7 @@ class SamplingRule:
     learner: int = NOBODY
     proving: str = ""
     aiming: str = ""
+    seeking: str = ""
     rival: bool = False
     budgeted: bool = False
     knows: bool = False
@@ -132,6 +136,7 @@ SAMPLING = {
         learner=DIRECTED,
         proving="predicted:choose_predicted",
         aiming="aiming:choose_aiming",
+        seeking="goals:choose_for_goal",
         any_noise=True,
         limited="limited:choose_limited",
     ),

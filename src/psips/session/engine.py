@@ -32,7 +32,7 @@ from psips.kernels.posterior import OWN as REFRESHED
 from psips.kernels.ratio import looked_at
 from psips.kernels.rival import Rival, empty_rival
 from psips.kernels.scene import LITERALS, PROPOSALS, Scene, empty_scene
-from psips.kernels.state import ASKED, REBUILD, Learner, Run, empty_learner
+from psips.kernels.state import ASKED, LEARN, REBUILD, STEPS, Learner, Run, empty_learner
 from psips.rules.program import Program
 from psips.session.limited import change_within, probabilities_within
 from psips.session.parts import arrays_of, fill, fill_arrays, plain_of
@@ -79,7 +79,8 @@ class Engine(Uncertainty):
         self._nowhere = nowhere(model)
         self.predictions = Predictions(model, program.options.calibration.log_inverse)
         self._steps: dict[str, Any] = {}
-        self._shared = no_steps(1)
+        self._shared = no_steps(STEPS)
+        self._pulled, self._result = np.zeros(1, np.int64), np.zeros(model.d)
         self._hold_together()
         if prior is not None:
             nothing = np.zeros((model.K, model.d))
@@ -98,6 +99,8 @@ class Engine(Uncertainty):
             self.key,
             self.room,
             self._shared,
+            self._pulled,
+            self._result,
         )
 
     def know(self, pulls: Floats, B: Floats, sums: Floats | None = None) -> None:
@@ -134,7 +137,7 @@ class Engine(Uncertainty):
     def learn(self, arm: int, x: Floats) -> None:
         """Take in one result, without judging yet."""
         belief = self.belief
-        if self.model.unstructured and not len(belief.scatter.C):  # nothing to compile for
+        if self._averages:  # nothing to compile for
             belief.pulls[arm] += 1.0
             belief.N[arm] += 1.0
             belief.tally[RESULTS] += 1
@@ -143,6 +146,11 @@ class Engine(Uncertainty):
         else:
             learn(self.model, belief, arm, x)
         self.learner.pending[arm] = max(0.0, self.learner.pending[arm] - 1.0)
+
+    @property
+    def _averages(self) -> bool:
+        """Whether a result counts in its arm's mean and nowhere else."""
+        return self.model.unstructured and not len(self.belief.scatter.C)
 
     def judge(self) -> None:
         """Bring candidate set and stopping rule up to date with the results."""
@@ -206,6 +214,8 @@ class Engine(Uncertainty):
         renew = self._address(program.renew)
         choose = self._address(program.choose) if mode != TELL else 0
         judge = self._address(program.judge) if mode != ASK else 0
+        if mode == RUN and not self._averages:
+            self._shared[LEARN] = self._address("loop:learn_pulled")
         while True:
             arm: int = drive(self._run, choose, renew, judge, source, noise_key, mode, results)
             if arm != PREDICT:
@@ -303,13 +313,16 @@ class Engine(Uncertainty):
 
     def probabilities(self, draws: int = 4096) -> tuple[Floats, Floats]:
         """By answer, the probability of being Pareto-optimal and its standard error."""
-        from psips.kernels.estimate import probabilities
+        from psips.kernels.estimate import FEW, probabilities, survey
 
         if self.limited:
             return probabilities_within(
                 self.model, self.belief.theta, self.covariances(), self.key
             )
-        return attentively(probabilities, self._aside(plain=True), self.key, draws)
+        scene, common = self._aside(plain=True), (np.zeros(0), 0.0)
+        if self.model.n > FEW:
+            common = attentively(survey, scene, self.key)
+        return attentively(probabilities, scene, self.key, draws, *common)
 
     def _aside(self, plain: bool = False) -> Scene:
         """Return what is known and room to look at it, so that the run is left as it is.

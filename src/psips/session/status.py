@@ -274,4 +274,4 @@ def progress_of(problem: Problem, engine: Engine) -> float:
 
 def settled(problem: Problem, engine: Engine) -> int:
     """Return how many answers are proven in or out."""
-    return sum(one.verdict != "open" for one in verdicts_of(problem, engine))
+    return sum(one.verdict != "open" for one in verdicts_of(problem, engine, lacking=False))

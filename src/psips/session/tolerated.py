@@ -53,8 +53,8 @@ class Tolerated:
 
     def __str__(self) -> str:
         text = (
-            f"tolerance: {self.given}; an option no better than another by more may be left "
-            "out, one beaten by less may be in"
+            f"tolerance: {self.given}; an option may be left out if another matches it within "
+            "the tolerance, and may be in if nothing beats it by more than that"
         )
         if self.stand_ins:
             pairs = [f"{left} ({stands} stands for it)" for left, stands in self._pairs]

@@ -6,6 +6,7 @@ need nothing else, whether the noise is given or not (`psips.rules.promises` say
 assumed of it); linear ones need ``parameter_set=Ball(...)`` or the rule ``predicted``.
 With a tolerance "in" says that nothing beats the answer by more than it, and "out" that the
 answer is dominated, or that the rival matches it up to the tolerance: both may be true of one.
+With limits see `psips.session.keeping`.
 
 With the stopping rule ``predicted`` there are two kinds of evidence: these certificates, and
 the claims of sets that were predicted. An answer is in or out as soon as either says so: the
@@ -25,18 +26,16 @@ from psips.attention import attentively
 from psips.input.checks import RANK
 from psips.kernels.accounts import CERTIFIED, verdicts_by
 from psips.kernels.belief import Belief
-from psips.kernels.marginal import evidence_above
 from psips.kernels.missing import further, verdicts
 from psips.kernels.model import Floats, Ints
-from psips.kernels.settling import IN, OPEN, OUT
+from psips.kernels.settling import IN, OPEN, OUT, settle_answers
 from psips.problem import Problem
 from psips.problem.design import spanning_rows
-from psips.problem.limits import keeping
 from psips.rules.stopping import has_certificates
 from psips.session.engine import Engine
 from psips.session.estimated import not_known
+from psips.session.keeping import verdicts_within
 
-RHO = 20.0  # results at which what proves a broken limit is tightest, about a tenth
 NAMED = 3  # arms named in a sentence; of more only the sum is told
 ROUNDING = 1e-9  # coefficients below this are zero
 EXCHANGES = 20  # simplex steps for each dimension: far beyond need, and any step will do
@@ -81,8 +80,8 @@ class Verdict:
     reason: str
 
 
-def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
-    """Return the verdict on each answer.
+def verdicts_of(problem: Problem, engine: Engine, *, lacking: bool = True) -> list[Verdict]:
+    """Return the verdict on each answer; without ``lacking``, not what open ones lack.
 
     Examples
     --------
@@ -104,7 +103,11 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
         why = "no proof is known where results share items"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
     if problem.limits:
-        return broken_limits(problem, engine)
+        found_within = zip(problem.answers, verdicts_within(problem, engine), strict=True)
+        return [
+            Verdict(name, one.verdict, one.rival, None, None, {}, one.reason)
+            for name, one in found_within
+        ]
     if problem.tolerance.relative:
         why = "no proof is known for a tolerance that is a percentage"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
@@ -123,23 +126,24 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
         return [_by_claims(problem, *one) for one in zip(problem.answers, known, strict=True)]
     engine = engine.without_prior()
     belief = engine.belief
-    codes, rivals, objectives, least, most, levels = attentively(
-        verdicts, engine.model, belief, engine.front, log_inverse, known
-    )
+    known_so_far = engine.model, belief, engine.front, log_inverse, known
+    if not lacking:
+        codes, rivals = attentively(settle_answers, *known_so_far)
+        return [
+            _settled(problem, z, codes[z], int(rivals[z]))
+            or Verdict(name, "open", None, None, None, {}, "not proven")
+            for z, name in enumerate(problem.answers)
+        ]
+    codes, rivals, objectives, least, most, levels = attentively(verdicts, *known_so_far)
     wanted = np.flatnonzero((codes == OPEN) & (rivals >= 0))
     pairs = np.stack([wanted, rivals[wanted]], axis=1)
     promised = iter(_promises(engine, belief, pairs, levels[wanted]))
     found = []
     for z, name in enumerate(problem.answers):
         x = int(rivals[z])
-        if codes[z] == OUT and x < 0:
-            found.append(_by_claims(problem, name, OUT))
-        elif codes[z] == OUT:
-            rival = problem.answers[x]
-            why = f"{rival} stands for it" if problem.tolerance else f"dominated by {rival}"
-            found.append(Verdict(name, "out", rival, None, None, {}, why))
-        elif codes[z] == IN:
-            found.append(Verdict(name, "in", None, None, None, {}, _unbeaten(problem)))
+        one = _settled(problem, z, codes[z], x)
+        if one is not None:
+            found.append(one)
         elif x < 0:
             found.append(Verdict(name, "open", None, None, None, {}, "nothing is known yet"))
         else:
@@ -150,42 +154,18 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
     return found
 
 
-def broken_limits(problem: Problem, engine: Engine) -> list[Verdict]:
-    """Return verdicts where there are limits: out, if one is proven to be broken.
-
-    One arm with N results, mean x-hat and s^2 the variance of a result: the ratio of the
-    likelihood averaged over N(0, s^2 / rho) shifts to that of the truth m is a martingale, so
-    that N^2 (x-hat - m)^2 / (s^2 (N + rho)) - log(1 + N / rho) reaches 2 L, ever, with
-    probability at most exp(-L). Where the noise is not known, or values are missing, the
-    capitals of `psips.kernels.marginal` take its place. Each answer and limit has
-    L = log(n limits / delta).
-    """
-    model, belief = engine.model, engine.belief
-    limits, N = model.limits, belief.pulls
-    values = belief.theta
-    kept = keeping(values, limits) if engine.ready else np.ones((problem.n, 1), bool)
-    open_why = "no proof is known with limits, but of one that is broken"
-    found = []
-    for z, name in enumerate(problem.answers):
-        why, verdict = open_why, "open"
-        for l, one in enumerate(problem.limits):  # noqa: E741
-            if not engine.ready or kept[z, l]:
-                continue
-            why = f"{one.broken(problem.objectives[one.metric])}, not proven"
-            if one.factor == 0.0:
-                sign, bound, c = limits.sign[l], limits.bound[l], one.metric
-                if len(belief.scatter.C):
-                    evidence = evidence_above(model, belief, z, c, -sign, -bound)
-                else:
-                    square = (N[z] * (bound - sign * values[z, c])) ** 2 / (N[z] + RHO)
-                    evidence = 0.5 * (square / model.Sigma[c, c] - math.log1p(N[z] / RHO))
-                level = math.log(problem.n * len(problem.limits))
-                if evidence >= level + engine.program.options.calibration.log_inverse:
-                    why = f"{one.broken(problem.objectives[one.metric])}, proven"
-                    verdict = "out"
-                    break
-        found.append(Verdict(name, verdict, None, None, None, {}, why))
-    return found
+def _settled(problem: Problem, z: int, code: int, x: int) -> Verdict | None:
+    """Return a verdict that is not open; ``x`` is the rival, or -1."""
+    name = problem.answers[z]
+    if code == IN:
+        return Verdict(name, "in", None, None, None, {}, _unbeaten(problem))
+    if code == OUT and x < 0:
+        return _by_claims(problem, name, OUT)
+    if code == OUT:
+        rival = problem.answers[x]
+        why = f"{rival} stands for it" if problem.tolerance else f"dominated by {rival}"
+        return Verdict(name, "out", rival, None, None, {}, why)
+    return None
 
 
 def _unbeaten(problem: Problem) -> str:

@@ -315,8 +315,8 @@ class _Game:
         problem = self.problem
         if problem.limits:
             raise InputError(
-                "the nearest other truth is not told where there are limits: see complexity(), "
-                "which has T*"
+                "the nearest other truth is not computed where there are limits: use "
+                "complexity(), which has T*"
             )
         value, piece, xs, _, y, move, gains = self.answer(w)
         z = int(piece[0])
