@@ -8,7 +8,8 @@ import pytest
 optuna = pytest.importorskip("optuna")
 
 from psips import InputError  # noqa: E402
-from psips.adapters.optuna import confirm, layers  # noqa: E402
+from psips.adapters.confirming import layers  # noqa: E402
+from psips.adapters.optuna import confirm  # noqa: E402
 
 NOISE = 0.3
 
