@@ -162,8 +162,8 @@ def check_limits(
         )
     if goal is not None:
         raise InputError(
-            f"the goal {goal.text!r} is reached by proofs of single answers, which there are "
-            f"none of with limits: leave the goal out"
+            f"the goal {goal.text!r} is looked for by the stopping rule 'certified', which is "
+            f"not made for limits: leave the goal out, or the limits"
         )
     if problem.prior is not None or problem.blocks:
         raise InputError(
