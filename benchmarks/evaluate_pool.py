@@ -13,7 +13,6 @@ import asyncio
 from zlib import crc32
 
 import numpy as np
-from scipy.stats import norm
 
 from psips import evaluate
 
@@ -22,16 +21,23 @@ ARMS = [f"m{a}" for a in range(K)]
 OBJECTIVES = {"x": "max", "y": "max", "right": {"direction": "max", "kind": "binary"}}
 
 
-def table(instance: int, seed: int, between: float = 0.6) -> np.ndarray:
-    """Return scores (K, items, 3)."""
+def means_of(instance: int) -> np.ndarray:
+    """Return means (K, 3); of the last metric before it is cut to 0 or 1."""
     rng = np.random.default_rng(instance)
     means = 0.7 * rng.normal(size=(K, 1)) + 0.55 * rng.normal(size=(K, D))
+    means[:, 2] *= 0.35
+    return means
+
+
+def table(instance: int, seed: int, between: float = 0.6, easy: float = 0.0) -> np.ndarray:
+    """Return scores (K, items, 3); the rates of the last one are about Phi(``easy``)."""
+    means = means_of(instance)
     rng = np.random.default_rng([seed, 7])
     mixing = np.linalg.cholesky(0.7 * np.eye(D) + 0.3)
     items, own = rng.normal(size=(ITEMS, D)) @ mixing.T, rng.normal(size=(K, ITEMS, D))
     scores = means[:, None] + np.sqrt(between) * items + np.sqrt(1 - between) * own
     r = np.sin(np.pi / 2 * between)  # of normals whose signs have the correlation ``between``
-    scores[..., 2] = 0.35 * means[:, None, 2] + np.sqrt(r) * items[:, 2]
+    scores[..., 2] = easy + means[:, None, 2] + np.sqrt(r) * items[:, 2]
     scores[..., 2] += np.sqrt(1 - r) * own[..., 2]
     scores[..., 2] = scores[..., 2] > 0
     return scores
@@ -39,9 +45,7 @@ def table(instance: int, seed: int, between: float = 0.6) -> np.ndarray:
 
 def truth(instance: int) -> set[str]:
     """Return the Pareto set of the means."""
-    rng = np.random.default_rng(instance)
-    means = 0.7 * rng.normal(size=(K, 1)) + 0.55 * rng.normal(size=(K, D))
-    means[:, 2] = norm.cdf(0.35 * means[:, 2])
+    means = means_of(instance)
     return {ARMS[a] for a in range(K) if not any((means[b] > means[a]).all() for b in range(K))}
 
 

@@ -134,7 +134,7 @@ def test_the_end_says_what_is_proven_and_open() -> None:
     assert found.further.get("A", 0) <= 2  # the tie is where it tells most
     assert found.closing_cost == sum(found.closing.values()) > 60
     text = " ".join(str(run.status()).split())
-    assert "nothing is claimed but the proofs. Proven optimal: A." in text
+    assert "only what is proven is claimed. Proven optimal: A." in text
     assert "Best use of 6 results more:" in text
     assert json.loads(json.dumps(found.to_dict()))["proven_in"] == ["A"]
 

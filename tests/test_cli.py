@@ -88,6 +88,15 @@ def test_help_of_every_command(run: Any, words: list[str]) -> None:
         assert line.startswith(f"    psips {' '.join(words)}".rstrip()), line
 
 
+@pytest.mark.parametrize("words", [[], ["study"], ["serve"], ["serve", "token"]], ids=" ".join)
+def test_what_a_command_does_is_not_cut_off_in_the_list(
+    run: Any, words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = run(*words, "--help")[1].split("Commands:\n")[1].split("\n\n")[0]
+    assert [line for line in listed.splitlines() if line.endswith("...")] == []
+
+
 def texts(command: Any) -> list[str]:
     return [param.help for param in command.params if getattr(param, "help", None)]
 
@@ -275,7 +284,7 @@ def test_simulate_a_file(run: Any, trial: Path) -> None:
         ("simulate --gap 0.1", "expected one instance, got none"),
         ("complexity front --gap 0", "gap must be positive, got 0.0"),
         ("calibrate --group wors", "unknown group of families 'wors': did you mean 'worse'?"),
-        ("calibrate --add", "--add is of a search: give --adversarial as well"),
+        ("calibrate --add", "--add belongs to a search: give --adversarial as well"),
         ("calibrate --adversarial --tries 0", "tries of the search must be at least 1, got 0"),
         ("simulate correlated --sampling projcted", "did you mean 'projected'?"),
         (
@@ -306,7 +315,7 @@ def test_simulate_a_file(run: Any, trial: Path) -> None:
         ("calibrate --rule bayes --out d.md", "--out 'd.md': expected a name ending in .csv"),
         (
             "calibrate --rule 'posterior proven' --family linear",
-            "nothing was measured: no rule given has a proof in a family given",
+            "nothing was measured: none of these rules has a proof for these families",
         ),
         ("demo --seed -1", "a whole number of at least 0"),
     ],

@@ -57,7 +57,7 @@ def test_held_results_and_second_people(run: Any, monkeypatch: pytest.MonkeyPatc
     assert "held, does not count: result 4 of A (150)" in run("status trial")[1]
     assert [r["number"] for r in json.loads(run("status trial --json")[1])["held"]] == [4]
     assert run("confirm trial --result 4")[:2] == (0, "confirmed\n")
-    assert run("confirm trial --result 4")[:2] == (0, "nothing is to be confirmed\n")
+    assert run("confirm trial --result 4")[:2] == (0, "there was nothing left to confirm\n")
     code, out, _ = run("correct trial --result 4 --value gain=1.5")
     assert out == "recorded as event 7; it counts once another person has confirmed it\n"
     assert "event 7 (corrected, by Ann) waits for another person" in run("status trial")[1]

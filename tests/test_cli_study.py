@@ -209,7 +209,7 @@ def test_every_problem_of_a_file_in_one_list(run: Any, folder: Path, filled: byt
         "  all.csv line 3: unknown arm 'E'; known: 'A', 'B', 'C', 'D'",
         "  all.csv line 3: the value of 'efficacy' must be a number, got 'high'",
         "  all.csv line 3: the value of 'toxicity' is missing: fill it in, leave such lines of "
-        "a file out with --skip-incomplete, or allow for results with holes by partial = true "
+        "a file out with --skip-incomplete, or allow missing values with partial = true "
         "in the design",
         "  all.csv line 4: unknown ticket 'trial-000077'; given out so far: trial-000001 to "
         "trial-000004",
@@ -366,8 +366,8 @@ def test_the_same_file_twice(run: Any, folder: Path) -> None:
     for name in ("a.csv", "b.csv"):
         code, out, err = run(f"tell trial --csv {name}")
         assert (code, out, err.count("\n")) == (2, "", 1)
-        assert f"what '{name}' says was told already, on 2" in err
-        assert "2 of its results would be counted twice" in err
+        assert f"the results in '{name}' were told already, on 2" in err
+        assert "2 of them would be counted twice" in err
     assert (folder / "psips.db").read_bytes() == before
     assert run("tell trial --csv b.csv --again")[1].startswith("recorded 2 results, 3 to 4; ")
     (folder / "c.csv").write_text("arm,efficacy,toxicity\nA,1,2\nB,1,2.5\n")

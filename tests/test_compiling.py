@@ -48,9 +48,7 @@ def run(code: str, **settings: str) -> subprocess.CompletedProcess[str]:
 
 def test_said_once_and_only_when_compiling(tmp_path: Path) -> None:
     cold = run(SMALL, NUMBA_CACHE_DIR=str(tmp_path))
-    said = (
-        "psips: compiling what is used for the first time, once on this machine; up to a minute"
-    )
+    said = "psips: compiling for the first time on this machine, which takes up to a minute"
     assert cold.stderr == f"{said}\n"
     warm = run(SMALL, NUMBA_CACHE_DIR=str(tmp_path))
     assert warm.stderr == ""
@@ -64,7 +62,7 @@ def test_an_installation_that_cannot_be_written_to(tmp_path: Path) -> None:
     assert cold.stdout.splitlines()[1].startswith(str(folder))
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert cold.stderr.count("\n") == 1
-    assert f"what is compiled is kept in {folder}" in cold.stderr
+    assert f"compiled code is kept in {folder}" in cold.stderr
     warm = run(READ_ONLY + SMALL, **settings)
     assert (warm.stderr, warm.stdout) == ("", cold.stdout)
 

@@ -94,6 +94,14 @@ def test_what_llms_txt_links_to_exists() -> None:
     assert missing_links(file, file.read_text()) == []
 
 
+def test_llms_txt_names_every_page() -> None:
+    text = (ROOT / "llms.txt").read_text()
+    pages = [page.relative_to(ROOT).as_posix() for page in PAGES if "docs" in page.parts]
+    made = [page for page in pages if "_build" in page or "_generated" in page]
+    left_out = {"docs/index.md", *made}
+    assert [page for page in pages if page not in left_out and f"({page})" not in text] == []
+
+
 def test_the_citation_has_the_version() -> None:
     from psips import __version__
 

@@ -16,6 +16,7 @@ from psips.simulation.environments import (
     BernoulliEnvironment,
     Environment,
     GaussianEnvironment,
+    ItemEnvironment,
     ResamplingEnvironment,
     environment_of,
 )
@@ -156,8 +157,9 @@ def test_truth_by_name() -> None:
 def test_environment_of_every_instance(name: str) -> None:
     made = instance(name)
     environment = environment_of(made)
-    bernoulli = name in ("random-bernoulli", "chances")
-    assert isinstance(environment, BernoulliEnvironment if bernoulli else GaussianEnvironment)
+    kinds = {"random-bernoulli": BernoulliEnvironment, "chances": BernoulliEnvironment}
+    kinds["shared-items"] = ItemEnvironment
+    assert isinstance(environment, kinds.get(name, GaussianEnvironment))
     assert environment.start(1).pull(made.problem.arms[0]).shape == (made.problem.d,)
 
 

@@ -49,7 +49,7 @@ def test_listing() -> None:
         *("near-tie", "worse", "worse-but-one", "variant", "front", "just-below", "adverse"),
         *("correlated-alternative", "linear", "linear-pair", "linear-slope"),
         "dose-finding",
-        *("untold", "chances"),
+        *("untold", "chances", "shared-items"),
     }
     assert entries["correlated"].params == {"rho": 0.0}
     assert list(entries["random-gaussian"].params) == ["K", "d", "max_complexity", "seed"]

@@ -470,13 +470,13 @@ def test_logarithms_are_limited_in_their_own_unit() -> None:
         (["toxicity < 1"], {}, "a limit must be like 'toxicity <= 0.3'"),
         (["toxicity <= much"], {}, "the limit on 'toxicity' must be a number, got 'much'"),
         (["toxicity <= 1 * control"], {}, "is against a control: name it"),
-        (["toxicity between 2 and 1"], {}, "nobody can meet the limits on 'toxicity'"),
-        (["toxicity <= 1", "toxicity >= 2"], {}, "nobody can meet the limits on 'toxicity'"),
+        (["toxicity between 2 and 1"], {}, "no arm can meet the limits on 'toxicity'"),
+        (["toxicity <= 1", "toxicity >= 2"], {}, "no arm can meet the limits on 'toxicity'"),
         ([3], {}, "a limit must be a text such as"),
         (
             ["toxicity <= -1"],
             {"objectives": {"efficacy": "max", "toxicity": {"range": [0, 1]}}},
-            "nobody can meet the limit 'toxicity <= -1': values of 'toxicity' lie between 0",
+            "no arm can meet the limit 'toxicity <= -1': values of 'toxicity' lie between 0",
         ),
         (
             ["toxicity <= 1"],
@@ -491,7 +491,7 @@ def test_logarithms_are_limited_in_their_own_unit() -> None:
         (
             ["toxicity <= 1"],
             {"arms": ["a", "b"], "features": [[1.0], [2.0]], "parameter_set": Ball(1.0)},
-            "limits cannot be reckoned with for arms with features",
+            "limits do not go with arms that have features",
         ),
         (
             ["toxicity <= 1"],

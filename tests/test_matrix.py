@@ -96,7 +96,7 @@ def test_cells_that_are_not_there_are_never_looked_at() -> None:
         if scores.there[a, j]
     }
     assert set(found.looked_at) == there
-    assert "ended without a stop" in str(found)
+    assert "were used without a stop" in str(found)
     assert 0.0 <= found.probability <= 1.0
 
 

@@ -43,7 +43,7 @@ def early_prediction() -> Session:
             session.engine.learn(0, np.array([0.5]))
             session.engine.learn(1, np.array([0.0]))
         session.engine.judge()
-        if session.engine.accounts:
+        if session.engine.predictions.accounts:
             break
     return session
 
@@ -84,7 +84,9 @@ def test_a_snapshot_goes_on_to_the_bit(results: int) -> None:
         twin.tell(arm, x)
         assert session.stopped == twin.stopped
     assert session.stopped
-    assert json.dumps(twin.engine._accounts()) == json.dumps(session.engine._accounts())
+    assert json.dumps(twin.engine.predictions.snapshot()) == json.dumps(
+        session.engine.predictions.snapshot()
+    )
 
 
 def test_what_is_judged_depends_on_what_was_told_alone() -> None:
@@ -100,7 +102,7 @@ def test_what_is_judged_depends_on_what_was_told_alone() -> None:
             replayed.ask(2)
         replayed.tell(made.problem.arms[arm], x)
     assert replayed.stopped
-    assert replayed.engine._accounts() == session.engine._accounts()
+    assert replayed.engine.predictions.snapshot() == session.engine.predictions.snapshot()
 
 
 def test_results_before_the_prediction_do_not_count() -> None:
@@ -127,13 +129,13 @@ def test_a_set_predicted_before_goes_on_with_its_account() -> None:
 
     tell(1.0, 0.0, 30)
     tell(1.0, 0.0, 2)
-    assert (len(engine.accounts), engine.active) == (1, 0)
+    assert (len(engine.predictions.accounts), engine.predictions.active) == (1, 0)
     tell(-1.0, 0.0, 75)
-    assert (len(engine.accounts), engine.active) == (2, 1)
+    assert (len(engine.predictions.accounts), engine.predictions.active) == (2, 1)
     tell(2.0, 0.0, 70)
-    assert (len(engine.accounts), engine.active) == (2, 0)
-    assert engine.accounts[0].N1.tolist() == [30, 30]
-    levels = [float(one.level[0]) for one in engine.accounts]
+    assert (len(engine.predictions.accounts), engine.predictions.active) == (2, 0)
+    assert engine.predictions.accounts[0].N1.tolist() == [30, 30]
+    levels = [float(one.level[0]) for one in engine.predictions.accounts]
     shares = [0.9 * SHARE, 0.9 * SHARE * (1 - SHARE)]
     assert levels == pytest.approx([math.log(1 / (1e-9 * p)) for p in shares])
     assert not session.stopped
@@ -156,15 +158,17 @@ def test_a_set_is_predicted_anew_when_its_claims_look_false() -> None:
 
     tell(0.45, 400)
     tell(-1.0, 3)
-    assert len(engine.accounts) == 1
+    assert len(engine.predictions.accounts) == 1
     tell(-1.0, 97)
-    assert [one.inside.tolist() for one in engine.accounts] == [[True, False]] * 2
-    assert engine.active == 1
-    assert engine.accounts[1].level[0] > engine.accounts[0].level[0] + 1.0
+    assert [one.inside.tolist() for one in engine.predictions.accounts] == [[True, False]] * 2
+    assert engine.predictions.active == 1
+    assert (
+        engine.predictions.accounts[1].level[0] > engine.predictions.accounts[0].level[0] + 1.0
+    )
     tell(1.0, 150)
     assert session.stopped
-    assert engine.accounts[1].settled.all()
-    assert not engine.accounts[0].settled.any()
+    assert engine.predictions.accounts[1].settled.all()
+    assert not engine.predictions.accounts[0].settled.any()
 
 
 def test_batches_are_spread_over_the_claims() -> None:

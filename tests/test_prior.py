@@ -202,7 +202,7 @@ def test_a_prior_of_words() -> None:
 
 @pytest.mark.parametrize("stopping", ["posterior", "glr", "certified"])
 def test_other_stopping_rules_take_no_prior(stopping: str) -> None:
-    with pytest.raises(InputError, match="a prior serves the stopping rule 'bayes'"):
+    with pytest.raises(InputError, match="only the stopping rule 'bayes' uses a prior"):
         Session(problem(Prior(MEANS, 1)), stopping=stopping)
 
 

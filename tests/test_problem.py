@@ -409,7 +409,7 @@ UNREADABLE = {
     "A\x1b[2J": "a control character (U+001B)",
     "A\udcffB": "a byte that is no UTF-8 (U+DCFF)",
     "A\u2028B": "a line separator (U+2028)",
-    "cafe\u0301": "letters put together from parts, 'cafe\\u0301': write it as 'caf\\xe9'",
+    "cafe\u0301": "accents are characters of their own, 'cafe\\u0301': write it as 'caf\\xe9'",
     "A" * 201: "has a name of 201 characters",
 }
 

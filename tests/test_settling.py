@@ -99,7 +99,7 @@ def test_a_set_that_is_proven_leaves_no_verdict_open(name: str) -> None:
     assert found == right
     assert all(verdict in ("open", right[answer]) for answer, verdict in early.items())
     text = str(session.status())
-    assert " open " not in text.split("Proven of single answers")[1]
+    assert " open " not in text.split("What is proven of each answer")[1]
 
 
 def test_either_kind_of_evidence_is_enough() -> None:
@@ -109,7 +109,7 @@ def test_either_kind_of_evidence_is_enough() -> None:
     for _ in range(50):  # not one judgement in between: nothing is predicted
         session.engine.learn(0, np.array([2.0]))
         session.engine.learn(1, np.array([0.0]))
-    assert not session.engine.accounts
+    assert not session.engine.predictions.accounts
     session.engine.judge()
     assert session.stopped
     assert [one.verdict for one in verdicts_of(problem, session.engine)] == ["in", "out"]

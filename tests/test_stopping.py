@@ -150,9 +150,9 @@ def test_a_refusal_names_the_rules_that_have_a_proof() -> None:
 
 
 def test_choices_that_do_not_go_together() -> None:
-    with pytest.raises(InputError, match="'sharp' is one of the rule 'posterior'"):
+    with pytest.raises(InputError, match="'sharp' belongs to the rule 'posterior'"):
         Rules(stopping="glr", calibration="sharp")
-    with pytest.raises(InputError, match="'measured' is one of the rule 'glr'"):
+    with pytest.raises(InputError, match="'measured' belongs to the rule 'glr'"):
         Rules(stopping="posterior", calibration="measured")
     with pytest.raises(InputError, match="not by 'certified': leave draws at 'first-hit'"):
         Rules(stopping="certified", draws="literal")

@@ -6,12 +6,15 @@ from datetime import UTC, datetime, timedelta
 from zlib import crc32
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 from psips import InputError, Problem, Study
 from psips.cli import app
+from psips.problem.problem_file import read_problem_file
 from psips.report import report
+from psips.study.checking import check_results
 from psips.study.exports import as_csv
 
 ARMS = ["A", "B", "C"]
@@ -132,3 +135,71 @@ def test_the_report_knows_items() -> None:
     text = report(trial)
     assert "items shared by the arms" in text
     assert "between items" in text
+    assert "that follow one another" not in text  # they share items
+
+
+def past(items: int = 80, effect: float = 1.0) -> pd.DataFrame:
+    """Results in the order of the items, each put to all arms."""
+    rng = np.random.default_rng(3)
+    shared = effect * rng.normal(size=(items, 1, 2))
+    scores = shared + rng.normal(size=(items, len(ARMS), 2))
+    return pd.DataFrame(
+        {
+            "arm": ARMS * items,
+            "item": np.repeat([f"q{n}" for n in range(items)], len(ARMS)),
+            "yield": scores[..., 0].ravel(),
+            "cost": scores[..., 1].ravel(),
+        }
+    )
+
+
+def test_what_results_on_one_item_share_is_no_finding() -> None:
+    objectives = {"yield": "max", "cost": "min"}
+    told = Problem(objectives=objectives, arms=ARMS, blocks=True)
+    found = check_results(told, past())
+    assert found.findings == ()
+    assert "skewness, drift and autocorrelation (results share items)" in found.untested
+    plain = check_results(Problem(objectives=objectives, arms=ARMS), past())
+    assert [one.kind for one in plain.findings] == ["autocorrelation"]
+    slip = past()
+    slip.loc[17, "yield"] = 40.0
+    assert [one.kind for one in check_results(told, slip).findings] == ["outliers"]
+
+
+def test_a_draft_knows_a_column_item(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    past().to_csv("past.csv", index=False)
+    result = CliRunner().invoke(app, ["init", "past.csv"])
+    assert result.exit_code == 0, result.output
+    assert "arms are compared within items; between them is about" in result.output
+    design = read_problem_file("design.toml")
+    assert design.problem.blocks
+    assert design.problem.objectives == ("yield", "cost")
+    assert design.items is not None
+    # A share of 1/2: the mean of 80 products has a standard error of about 0.1.
+    assert design.items.between == pytest.approx([0.5, 0.5], abs=0.3)
+    past(effect=0.0).to_csv("past.csv", index=False)
+    CliRunner().invoke(app, ["init", "past.csv", "--force"])
+    unshared = read_problem_file("design.toml").items
+    assert unshared is not None
+    assert unshared.between == pytest.approx([0.0, 0.0], abs=0.2)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda t: t.assign(cost=t["cost"].where(t.index != 4)), "that have all their values"),
+        (lambda t: t.assign(item=range(len(t))), "names no item that two arms share"),
+    ],
+)
+def test_a_draft_leaves_items_out_that_are_of_no_use(
+    change, words, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    change(past()).to_csv("past.csv", index=False)
+    result = CliRunner().invoke(app, ["init", "past.csv"])
+    assert result.exit_code == 0, result.output
+    assert f"{words}: left out" in result.output
+    design = read_problem_file("design.toml")
+    assert not design.problem.blocks
+    assert design.items is None

@@ -143,11 +143,6 @@ def test_values_are_bounded_where_no_noise_is_given() -> None:
     assert np.isfinite(session.status().arms["x se"]).all()
 
 
-def test_features_need_a_covariance() -> None:
-    with pytest.raises(InputError, match="for arms with features: give one covariance"):
-        Problem(objectives=["x"], arms=ARMS, features=[[1], [2], [4]])
-
-
 def errors_of(share: Any, runs: int) -> float:
     """Share of runs in which two arms 0.05 apart are confused, by own estimates of variances.
 

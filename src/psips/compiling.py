@@ -60,13 +60,11 @@ def watch() -> None:
 def _say() -> None:
     import logging
 
-    text = (
-        "psips: compiling what is used for the first time, once on this machine; up to a minute"
-    )
+    text = "psips: compiling for the first time on this machine, which takes up to a minute"
     if _temporary:
         text += (
-            f" (what is compiled is kept in {_temporary}, for neither the installation nor "
-            f"the home folder can be written to; {SETTING} names a better place)"
+            f" (compiled code is kept in {_temporary}, because neither the installation nor "
+            f"the home folder can be written to; set {SETTING} to a better place)"
         )
     logging.getLogger("psips").warning(text)
 

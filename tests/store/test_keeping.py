@@ -83,7 +83,7 @@ def test_an_old_store_is_read_as_it_is(old: str, name: str) -> None:
         lines = (EXAMPLES / f"schema-1-{name}.csv").read_text().splitlines()
         assert [line.rpartition(",")[0] for line in as_csv(study).splitlines()] == lines
         assert known["head"] in report(study)
-        with pytest.raises(InputError, match=r"is closed|`psips study migrate` makes it one"):
+        with pytest.raises(InputError, match=r"is closed|run `psips study migrate`"):
             study.ask()
 
 

@@ -267,7 +267,7 @@ def test_client_that_cannot(served: Served) -> None:
     with pytest.raises(InputError, match="unknown study 'tiral'"):
         Client(served.url, served.tokens["viewer"], study="tiral")
     viewer = Client(served.url, served.tokens["viewer"])
-    with pytest.raises(ServerError, match="takes that of recorder"):
+    with pytest.raises(ServerError, match="you need the role recorder"):
         viewer.ask()
 
 

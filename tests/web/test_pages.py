@@ -258,7 +258,7 @@ def test_a_file_is_shown_and_then_recorded(served: Served) -> None:
         assert done.status_code == 303
         assert len(served.events()[-1].payload["results"]) == 2
         again = upload(browser, text)
-        assert "was told already" in again.text
+        assert "were told already" in again.text
         before = served.dump()
         fields = confirmation(again.text)
         assert fields.pop("again") == "yes"

@@ -70,7 +70,7 @@ class Contest:
     def session(self) -> Session:
         """What is known; there is none before a task has begun."""
         if self._session is None:
-            raise InputError("no task has begun, so that nothing is known: run the evaluation")
+            raise InputError("no task has begun, so nothing is known yet: run the evaluation")
         return self._session
 
     def arm(self, name: str) -> Arm:
@@ -114,8 +114,8 @@ class Contest:
         for objective in self._of.objectives:
             if objective not in scores:
                 raise InputError(
-                    f"the samples have no score {quote(objective)}, but {sorted(scores)}: name "
-                    f"the objectives as the scorers, or say how by values="
+                    f"the samples have no score {quote(objective)}, only {sorted(scores)}: "
+                    f"give the objectives the names of the scorers, or pass values=..."
                 )
         return {o: to_float(scores[o].score.value) for o in self._of.objectives}
 

@@ -160,7 +160,7 @@ def _chosen(study: optuna.Study, trials: int | Iterable[int]) -> list[Any]:
         return [found[number] for number in wanted]
     if len(known) < 2:
         raise InputError(
-            f"a front is confirmed among at least two different trials, the study has "
+            f"confirming a front takes at least two different trials, and the study has "
             f"{len(known)}: let it run longer"
         )
     signs = [1.0 if d == optuna.study.StudyDirection.MAXIMIZE else -1.0 for d in _ways(study)]

@@ -303,6 +303,25 @@ def _noise() -> list[Family]:
         told = ["per-arm"] if params.get("spread", 1.0) != 1.0 else ["per-arm", "estimate"]
         return [Family("noise", "untold", {**params, "told": one}, share=share) for one in told]
 
+    lines: Sequence[dict[str, Any]] = (
+        {"slope": 0.1, "K": 2},
+        {"slope": 0.2},
+        {"slope": 2.0},  # a handful of results, and fewer degrees of freedom
+        {"slope": 0.3, "d": 2, "rho": -0.9},
+        {"slope": 0.2, "d": 2, "rho": -0.9, "K": 2},
+        {"slope": 3.0, "d": 2, "across": 1, "rho": -0.9},
+        {"slope": 0.3, "d": 3, "rho": -0.45, "K": 2},
+    )
+    planes: Sequence[dict[str, Any]] = (
+        {"norm": 1.0, "h": 2, "K": 3, "d": 1},
+        {"norm": 2.0, "h": 6, "K": 6, "d": 1},  # no more arms than features
+        {"norm": 3.0},
+        {"norm": 30.0},
+        {"norm": 10.0, "rho": -0.9},
+        {"norm": 10.0, "answers": 12},
+        {"norm": 3.0, "scale": 0.01, "unit": 100.0},
+        {"norm": 30.0, "h": 6, "K": 12, "d": 3},
+    )
     return [
         *untold(gap=0.3),
         *untold(gap=0.3, spread=4.0),
@@ -317,6 +336,9 @@ def _noise() -> list[Family]:
         *untold(gap=0.3, shape="student"),
         *untold(gap=0.3, shape="lognormal"),
         *(Family("noise", "chances", {"p": p, "gap": 0.08}) for p in (0.02, 0.5, 0.9)),
+        *(Family("noise", "untold-line", params) for params in lines),
+        Family("noise", "untold-line", {"slope": 0.05, "K": 2}, share=0.25),
+        *(Family("noise", "untold-linear", params, drawn=True) for params in planes),
     ]
 
 

@@ -76,12 +76,16 @@ def _read_row(line: Sequence[str]) -> Row:
 
 def write(rows: Sequence[Row], path: Path) -> None:
     """Write the rows to a CSV file and the tables of the documentation beside it."""
-    text = io.StringIO(newline="")
-    table = csv.DictWriter(text, [field.name for field in fields(Row)])
+    sheet = io.StringIO(newline="")
+    table = csv.DictWriter(sheet, [field.name for field in fields(Row)])
     table.writeheader()
     table.writerows(row.to_dict() for row in rows)
-    _replace(path, text.getvalue())
-    _replace(path.with_suffix(".md"), markdown(rows))
+    _replace(path, sheet.getvalue())
+    page = path.with_suffix(".md")
+    title, text = markdown(rows).split("\n", 1)
+    if page.exists():  # somebody may have given it another title
+        title = page.read_text(encoding="utf-8").split("\n", 1)[0]
+    _replace(page, f"{title}\n{text}")
 
 
 def _replace(path: Path, text: str) -> None:

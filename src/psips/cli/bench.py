@@ -19,7 +19,10 @@ def bench(
         "bench"
     ),
 ) -> None:
-    """Time literal against first-hit draws, and the growth with K, d, |Z| and 1/delta."""
+    """Time draws and rounds on this machine.
+
+    Literal draws are timed against first-hit draws, and rounds as K, d, |Z| and 1/delta grow.
+    """
     from psips.errors import InputError, quote
 
     try:

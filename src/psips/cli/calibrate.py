@@ -18,54 +18,65 @@ if TYPE_CHECKING:
 
 def calibrate(
     runs: Annotated[
-        int, typer.Option(help="Of each rule, delta and family; expensive ones get a share.")
+        int, typer.Option(help="Runs of each rule, delta and family; slow families get fewer.")
     ] = 300,
     jobs: Annotated[int, typer.Option(help="Runs at a time; -1 for all cores.")] = 1,
     dask: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler to compute on.")
     ] = None,
     out: Annotated[
-        Path, typer.Option(help="CSV file, added to if it exists; a .md beside it has tables.")
+        Path,
+        typer.Option(help="CSV file to write or add to; tables go to a .md file beside it."),
     ] = Path("calibration.csv"),
     rule: Annotated[
-        list[str] | None, typer.Option(help="Take this rule only (can be repeated).")
+        list[str] | None, typer.Option(metavar="NAME", help="Only this rule (repeat for more).")
     ] = None,
     delta: Annotated[
         list[float] | None,
-        typer.Option(help="Instead of 0.3, 0.2, 0.1, 0.05 and 0.01 (can be repeated)."),
+        typer.Option(
+            metavar="NUMBER",
+            help="Only this delta (repeat for more).  [default: 0.3, 0.2, 0.1, 0.05, 0.01]",
+        ),
     ] = None,
     family: Annotated[
-        list[str] | None, typer.Option(help="Take this family only (can be repeated).")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this family (repeat for more)."),
     ] = None,
     group: Annotated[
-        list[str] | None, typer.Option(help="Take this group of families (can be repeated).")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this group of families (repeat for more)."),
     ] = None,
     max_samples: Annotated[
-        int | None, typer.Option(help="Cap of a run, if less than the family's own.")
+        int | None, typer.Option(help="Most samples of a run, if fewer than the family allows.")
     ] = None,
     broken: Annotated[
-        bool, typer.Option("--broken", help="Measure a rule that is broken on purpose as well.")
+        bool, typer.Option("--broken", help="Also measure a rule that is broken on purpose.")
     ] = False,
     again: Annotated[
         bool,
-        typer.Option("--again", help="Measure what is on file with as many runs as well."),
+        typer.Option("--again", help="Also measure again what the file has with as many runs."),
     ] = False,
     adversarial: Annotated[
         bool,
         typer.Option(
             "--adversarial",
-            help="Search for instances that break a rule (the default one, at delta 0.1, or "
-            "--rule and --delta); --runs is for those run again on fresh seeds.",
+            help="Search for instances that break a rule: the default rule at delta 0.1, or "
+            "--rule and --delta. Suspects are run again --runs times on fresh seeds.",
         ),
     ] = False,
-    tries: Annotated[int, typer.Option(help="Instances the search draws.")] = 100,
-    seed: Annotated[int, typer.Option(help="Of the search.")] = 0,
+    tries: Annotated[int, typer.Option(help="How many instances the search draws.")] = 100,
+    seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
     add: Annotated[
         bool,
-        typer.Option("--add", help="Have the calibration include for ever what broke a rule."),
+        typer.Option(
+            "--add", help="Add instances that broke a rule to the calibration, for good."
+        ),
     ] = False,
 ) -> None:
-    """Measure the error rate of every stopping rule over fixed families of instances."""
+    """Measure how often every stopping rule is wrong.
+
+    It runs each rule on fixed families of instances.
+    """
     from psips.calibration.measuring import BROKEN, DEFAULT, RULES
     from psips.errors import InputError, unknown
 
@@ -74,7 +85,7 @@ def calibrate(
     if not adversarial:
         _check_out(out)
     if not adversarial and add:
-        raise InputError("--add is of a search: give --adversarial as well")
+        raise InputError("--add belongs to a search: give --adversarial as well")
     rules = {one.name: one for one in ((BROKEN, *RULES) if broken else RULES)}
     for name in rule or ():
         if name not in rules:
@@ -103,8 +114,8 @@ def _check_out(out: Path) -> None:
         )
     if page.exists() and not out.exists():
         raise InputError(
-            f"--out {quote(str(out))}: {quote(str(page))} would be overwritten, and there is "
-            f"no calibration beside it that it could belong to; name another file"
+            f"--out {quote(str(out))}: {quote(str(page))} would be overwritten, and it is "
+            f"not the page of a calibration; name another file"
         )
 
 
@@ -160,7 +171,9 @@ def _measure(
             rows = merged(rows, row)
             write(rows, out)  # what is done is on file, should this be interrupted
     if not rows:
-        raise InputError("nothing was measured: no rule given has a proof in a family given")
+        raise InputError(
+            "nothing was measured: none of these rules has a proof for these families"
+        )
     write(rows, out)  # the page as well, if nothing was left to measure
     _show(together(rows), judge(rows))
     if known:

@@ -18,18 +18,24 @@ FOUND = 1
 
 def check(
     results: Annotated[
-        Path, typer.Argument(help="File (CSV, Excel, Parquet): arm, and each objective.")
+        Path,
+        typer.Argument(help="File (CSV, Excel, Parquet) with columns arm and each objective."),
     ],
     problem: Annotated[Path, typer.Option(help="Problem file (TOML).")],
     time: Annotated[
         str | None,
-        typer.Option(help="Column of numbers or dates to sort by; else the lines' order."),
+        typer.Option(
+            help="Column of numbers or dates to sort by; if left out, the order of lines."
+        ),
     ] = None,
     sheet: Sheet = None,
     arm_column: ArmColumn = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Say whether results look like what was assumed, and what to do; code 1 if not."""
+    """Check whether results look as the design assumes.
+
+    It says what to do if they do not, and then ends with code 1.
+    """
     with progress_line("reading"):
         from psips.problem.problem_file import read_problem_file
         from psips.study.checking import check_file

@@ -29,14 +29,18 @@ def complexity(
     ] = None,
     epsilon: Annotated[
         str | None,
-        typer.Option(help="Differences that do not matter: 0.1, or '5%' of a control."),
+        typer.Option(
+            help="Largest difference that does not matter: 0.1, or '5%' of the control."
+        ),
     ] = None,
     tolerance: Annotated[
         float, typer.Option(help="Largest relative duality gap of T* to accept.")
     ] = 0.001,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Compute the characteristic time T*, the best shares of pulls, and lower bounds.
+    """Compute how hard an instance is.
+
+    The characteristic time T*, the best shares of the pulls, and lower bounds on samples.
 
     Parameters of a built-in instance are options too, as in `psips complexity worse --d 3`;
     `psips instances` lists them. The parameter `seed` is `--instance-seed`.
@@ -53,7 +57,7 @@ def complexity(
     with progress_line("computing"):
         from psips.theory.geometry import complexity as compute
 
-        found = compute(made.problem, made.theta, tolerance=tolerance)
+        found = compute(made.known, made.theta, tolerance=tolerance)
     figures = {
         "instance": made.name,
         "params": made.params,

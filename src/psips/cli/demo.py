@@ -19,9 +19,14 @@ CAP = 500_000  # samples of a trial
 
 def demo(
     delta: Annotated[float, typer.Option(help="Accepted probability of a wrong answer.")] = 0.1,
-    seed: Annotated[int, typer.Option(help="Of the random numbers: another trial.")] = 2,
+    seed: Annotated[
+        int, typer.Option(help="Seed of the random numbers; another seed is another trial.")
+    ] = 2,
 ) -> None:
-    """Find the Pareto-optimal COVID-19 boosters in a simulation of the COV-BOOST trial."""
+    """Simulate a vaccine trial, and find its best boosters.
+
+    The means and the noise are those of COV-BOOST: 20 boosters, three immune responses.
+    """
     from psips.problem.instances import instance
     from psips.rules import Rules
 

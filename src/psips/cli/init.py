@@ -23,25 +23,29 @@ SKIP = "skip"
 
 def init(
     results: Annotated[
-        Path, typer.Argument(help="Past results (CSV, Excel, Parquet): a line for each.")
+        Path, typer.Argument(help="Past results (CSV, Excel, Parquet), one on each line.")
     ],
     out: Annotated[Path, typer.Option(help="Design file to write.")] = Path("design.toml"),
     name: Annotated[
-        str | None, typer.Option(help="Of the study; else the file's name.")
+        str | None, typer.Option(help="Name of the study; the file's name if left out.")
     ] = None,
     objective: Annotated[
         list[str] | None,
         typer.Option(
-            help="Column that is an objective, as in cost or cost=min; once for each."
+            metavar="COLUMN[=min]",
+            help="Column that is an objective; once for each.",
         ),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", "--overwrite", help="Write over a file that exists.")
+        bool, typer.Option("--force", "--overwrite", help="Overwrite a file that exists.")
     ] = False,
     sheet: Sheet = None,
     arm_column: ArmColumn = None,
 ) -> None:
-    """Write a design file from past results: arms, objectives, directions, noise."""
+    """Write a design file from past results.
+
+    Arms, objectives, directions and the noise are taken from the results, or asked for.
+    """
     check_target(out, force)
     with progress_line("reading"):
         from psips.study.drafting import as_toml, draft_design, read_directions, read_table
@@ -94,9 +98,13 @@ def _said(
     if missing:
         lines.append(f"  {missing} of {draft.results:,} results lack a value")
     lines.append(
-        f"noise: to be estimated from what is told; {draft.complete:,} complete results say "
-        f"what it is\nto a factor of {low:.2f} to {high:.2f} (95%)"
+        f"noise: estimated from the results you tell; the {draft.complete:,} complete ones "
+        f"here give it\nwithin a factor of {low:.2f} to {high:.2f} (95%)"
     )
+    if draft.between is not None:
+        pairs = zip(problem.objectives, draft.between.tolist(), strict=True)
+        shares = ", ".join(f"{share:.0%} of the variance of {one}" for one, share in pairs)
+        lines.append(f"arms are compared within items; between them is about {shares}")
     options = f" --sheet {_word(sheet)}" if sheet else ""
     options += f" --arm-column {_word(arm_column)}" if arm_column else ""
     table, design = _word(str(results)), _word(str(out))

@@ -26,7 +26,8 @@ def confirm(
     name: Name,
     result: Number = None,
     event: Annotated[
-        int | None, typer.Option(help="Number of a correction or withdrawal that waits.")
+        int | None,
+        typer.Option(help="Number of the event, if a correction or withdrawal waits."),
     ] = None,
     reason: Reason = "",
     key: Key = None,
@@ -34,17 +35,17 @@ def confirm(
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Confirm a result that is held, or the change that another person has recorded."""
+    """Confirm a result, or a change, that waits for a second person."""
     with open_study(name, store, who) as opened:
         receipt = opened.confirm(result=result, event=event, reason=reason, key=key)
     data = {"confirmed": 1 - receipt.known, "stopped": receipt.stopped}
-    done = "nothing is to be confirmed" if receipt.known else "confirmed"
+    done = "there was nothing left to confirm" if receipt.known else "confirmed"
     show_change(data, done, receipt, as_json)
 
 
 @study.command(epilog=examples("psips study migrate --store sqlite:///lab.db"))
 def migrate(store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
-    """Bring a store of an older psips to the present format; no event is touched."""
+    """Bring an older store to the present format. No event is changed."""
     from psips.store import open_store
 
     with open_store(checked_store(store)) as opened:
@@ -60,7 +61,7 @@ def backup(
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Copy all studies of a store, which may be in use, to one file."""
+    """Copy all studies of a store to one file. The store may be in use."""
     from psips.store import open_store
     from psips.study import transfer
 
@@ -73,12 +74,12 @@ def backup(
 
 @study.command(epilog=examples("psips study restore studies.db --store sqlite:///lab.db"))
 def restore(
-    file: Annotated[Path, typer.Argument(help="What `psips study backup` wrote.")],
-    name: Annotated[str | None, typer.Option(help="The one study to restore.")] = None,
+    file: Annotated[Path, typer.Argument(help="File that `psips study backup` wrote.")],
+    name: Annotated[str | None, typer.Option(help="Restore this study only.")] = None,
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Copy the studies of a backup into a store that lacks them."""
+    """Copy the studies of a backup to a store that lacks them."""
     from psips.store import open_store
     from psips.study import transfer
 
@@ -89,11 +90,11 @@ def restore(
 
 @study.command("import", epilog=examples("psips study import trial.json"))
 def import_study(
-    file: Annotated[Path, typer.Argument(help="What `psips study export --json` wrote.")],
+    file: Annotated[Path, typer.Argument(help="File that `psips study export --json` wrote.")],
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Take in a study from its JSON export, with the same hashes."""
+    """Read a study from its JSON export, with the same hashes."""
     from psips.store import open_store
     from psips.study import transfer
 
@@ -106,12 +107,14 @@ def import_study(
 def sign(
     name: Name,
     key: Annotated[Path, typer.Option("--ssh-key", help="SSH key to sign with.")],
-    out: Annotated[Path | None, typer.Option(help="File; NAME.sig if left out.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File to write; NAME.sig if left out.")
+    ] = None,
     overwrite: Overwrite = False,
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Sign the head of the log: a file that says what the log was, and who saw it."""
+    """Sign the log as it is now. The file says what was in it, and who saw it."""
     from psips.study.signing import sign as make
 
     with open_study(name, store) as opened:
@@ -133,15 +136,16 @@ def sign(
 def verify(
     name: Name,
     signatures: Annotated[
-        list[Path] | None, typer.Option(help="Signature to check too; may be repeated.")
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Also check this signature (repeat for more)."),
     ] = None,
     signers: Annotated[
-        Path, typer.Option(help="Who may sign: a name and a public SSH key in each line.")
+        Path, typer.Option(help="Who may sign: a name and a public SSH key on each line.")
     ] = Path("allowed_signers"),
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Check the hashes of the log and replay it; code 1 if something does not fit."""
+    """Check the hashes of the log, and replay it. Ends with code 1 if it was changed."""
     from psips.errors import InputError
     from psips.store import EVERY, open_store
     from psips.study import verify_log
@@ -172,7 +176,7 @@ def verify(
 
 @study.command(epilog=examples("psips study heads"))
 def heads(store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
-    """Print the head of every study, to be kept where the store's owner cannot change it."""
+    """Print the last hash of every study. Keep them where nobody can change them."""
     from psips.store import open_store
     from psips.study import Study
 
@@ -189,7 +193,7 @@ def _print_heads(heads: dict[str, str], as_json: bool) -> None:
 
 @study.command(epilog=examples("psips study log trial"))
 def log(name: Name, store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
-    """Print every event, of a damaged log too."""
+    """Print every event, even if the log is damaged."""
     from psips.store import broken_links
 
     events = raw_events(name, store)
@@ -210,16 +214,26 @@ def log(name: Name, store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
 )
 def export(
     name: Name,
-    form: Annotated[str, typer.Option("--format", help="csv: the results; json: all.")] = "csv",
-    out: Annotated[Path | None, typer.Option(help="File; standard output if left out.")] = None,
+    form: Annotated[
+        str, typer.Option("--format", help="csv for the results, json for everything.")
+    ] = "csv",
+    out: Annotated[
+        Path | None, typer.Option(help="File to write; standard output if left out.")
+    ] = None,
     anyway: Annotated[
-        bool, typer.Option("--anyway", help="The log alone, as JSON, of a damaged study too.")
+        bool,
+        typer.Option(
+            "--anyway", help="Write only the log, as JSON, even if the study is damaged."
+        ),
     ] = False,
     overwrite: Overwrite = False,
     store: StoreUrl = DEFAULT,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
-    """Write the results as CSV, or the design, tickets, results and log as JSON."""
+    """Write the results as CSV, or everything as JSON.
+
+    Everything is the design, the tickets, the results and the log.
+    """
     from psips.errors import unknown
     from psips.study.exports import as_csv, as_data, log_as_data
 

@@ -22,21 +22,26 @@ def matrix(
     ],
     objective: Annotated[
         list[str] | None,
-        typer.Option(help="Metric, as in accuracy or cost=min; once for each."),
+        typer.Option(
+            metavar="NAME[=min]", help="Metric; once for each.  [default: all, more is better]"
+        ),
     ] = None,
     delta: Annotated[float, typer.Option(help="Accepted probability of a wrong set.")] = 0.1,
-    seed: Annotated[int, typer.Option(help="Of the order of the items.", min=0)] = 1,
-    arm_column: Annotated[str, typer.Option(help="Column of arms.")] = "arm",
-    item_column: Annotated[str, typer.Option(help="Column of items.")] = "item",
+    seed: Annotated[int, typer.Option(help="Seed of the order of the items.", min=0)] = 1,
+    arm_column: Annotated[str, typer.Option(help="Column that names the arms.")] = "arm",
+    item_column: Annotated[str, typer.Option(help="Column that names the items.")] = "item",
     cells: Annotated[
-        Path | None, typer.Option(help="CSV file to write: which cells were looked at.")
+        Path | None, typer.Option(help="CSV file to write the cells to that were used.")
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", "--overwrite", help="Write over a file that exists.")
+        bool, typer.Option("--force", "--overwrite", help="Overwrite a file that exists.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Say which cells of a table would have been enough, and what they say."""
+    """Find the Pareto set of a table of scores.
+
+    It also says how few cells of the table would have been enough.
+    """
     if cells is not None:
         check_target(cells, force)
     with progress_line("replaying"):

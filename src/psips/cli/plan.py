@@ -13,7 +13,7 @@ from psips.cli.comparing import save, show_comparison
 from psips.cli.screen import number, output, progress_bar, progress_line
 
 if TYPE_CHECKING:
-    from psips.simulation.planning import Plan
+    from psips.simulation.planning import Forecast, Plan
 
 SHOWN = 20  # arms listed before the least sampled are left out
 
@@ -23,34 +23,43 @@ def plan(
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="Problem file (TOML) with a table [guess]; of several, compare.",
+            help="Problem file (TOML) with a table [guess]; give several to compare them.",
         ),
     ],
     runs: Annotated[int, typer.Option(help="Simulated experiments for each delta.")] = 200,
     delta: Annotated[
         list[float] | None,
-        typer.Option(help="Compare with this delta (repeat).  [default: 0.2, 0.1, 0.05, 0.01]"),
+        typer.Option(
+            metavar="NUMBER",
+            help="Plan for this delta (repeat for more).  [default: 0.2, 0.1, 0.05, 0.01]",
+        ),
     ] = None,
     vary: Annotated[
         list[str] | None,
-        typer.Option(help="Compare designs: key=value,value, as delta=0.05,0.1 (repeat)."),
+        typer.Option(
+            metavar="KEY=VALUE,VALUE",
+            help="Compare designs that differ in a key, as delta=0.05,0.1 (repeat for more).",
+        ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Of the random numbers; that of the file, or 0.")
+        int | None,
+        typer.Option(help="Seed of the random numbers; if left out, the file's own, or 0."),
     ] = None,
     max_samples: Annotated[
-        int, typer.Option(help="Samples at which a simulated experiment is given up.")
+        int, typer.Option(help="Most samples of a simulated experiment.")
     ] = 100_000,
     jobs: Annotated[int, typer.Option(help="Runs at a time; -1 for all cores.")] = 1,
     dask: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler to compute on.")
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw it: a file .png, .svg or .pdf.")
+        Path | None, typer.Option(help="File to draw the plan to: .png, .svg or .pdf.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Say how many samples to expect, of which arms, and which near-ties cost most.
+    """Say how many samples to expect, before you begin.
+
+    It also says which arms they go to, and which near-ties cost most.
 
     With several files, or with --vary, compare the designs: samples, cost and the chance of a
     wrong set side by side.
@@ -182,7 +191,8 @@ def _forecasts(found: Plan) -> None:
         "chance (95%)",
         "gave up",
     )
-    for title in titles:
+    items = found.problem.blocks
+    for title in (*titles, *(["items"] if items else [])):
         table.add_column(title, justify="right")
     costs = found.problem.has_costs
     ends = costs or "budget" in found.settings
@@ -198,6 +208,7 @@ def _forecasts(found: Plan) -> None:
             f"{one.errors} of {one.stopped}",
             f"{low:.3f} to {high:.3f}",
             str(one.runs - one.stopped) if one.stopped < one.runs else "",
+            *([_items(one)] if items else []),
         )
     unit = "cost" if costs else "samples"
     console = output()
@@ -205,6 +216,12 @@ def _forecasts(found: Plan) -> None:
     console.print(
         "at least: lower bound T* kl(delta, 1 - delta) of the mean, at the guess's centre; "
         f"5%, median, 95%: {unit} that so many of the simulated runs need; * the delta of the "
-        "file, for which the samples of each arm are below",
+        "file, for which the samples of each arm are below"
+        + ("; items: how many of them are enough for 95% of the runs" if items else ""),
         style="dim",
     )
+
+
+def _items(one: Forecast) -> str:
+    most = math.inf if one.item_quantiles is None else one.item_quantiles[-1]
+    return number(most) if math.isfinite(most) else "more"

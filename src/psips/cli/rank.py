@@ -16,12 +16,18 @@ if TYPE_CHECKING:
 
 Weights = Annotated[
     list[str] | None,
-    typer.Option("--weight", help="objective=number: its weight in the score (repeat)."),
+    typer.Option(
+        "--weight",
+        metavar="OBJECTIVE=NUMBER",
+        help="Weight of an objective in the score (repeat for more).",
+    ),
 ]
 Reference = Annotated[
     list[str] | None,
     typer.Option(
-        "--reference", help="objective=number: of a point to be ahead of, all objectives."
+        "--reference",
+        metavar="OBJECTIVE=NUMBER",
+        help="Value to be ahead of, one for every objective; the smallest lead counts.",
     ),
 ]
 
@@ -39,7 +45,7 @@ def rank(
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Order the proven options by weights or a reference point, and say how sure that is."""
+    """Order the proven options by your preference. Says how sure the order is."""
     weights, point = numbers("--weight", weight), numbers("--reference", reference)
     with open_study(name, store) as opened:
         from psips.session.preference import in_words

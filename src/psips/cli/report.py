@@ -22,7 +22,10 @@ def report(
     overwrite: Overwrite = False,
     store: StoreUrl = DEFAULT,
 ) -> None:
-    """Write a report of a study: design, data, front, verdicts, course and checks."""
+    """Write a report of a study, as one HTML page.
+
+    It has the design, the data, the front, verdicts, how the study went, and checks.
+    """
     check_target(out, overwrite)
     weights, point = numbers("--weight", weight), numbers("--reference", reference)
     with progress_line("writing the report"):

@@ -12,20 +12,20 @@ from psips.cli.screen import output, progress_bar, progress_line
 
 def reproduce(
     figures: Annotated[
-        list[str] | None, typer.Argument(help="Which figures (see --list); all if none.")
+        list[str] | None, typer.Argument(help="Figures to draw (see --list); all if left out.")
     ] = None,
-    runs: Annotated[int, typer.Option(help="Runs of a cell; 500 is the paper's size.")] = 30,
+    runs: Annotated[int, typer.Option(help="Runs of each cell; the paper has 500.")] = 30,
     out: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("reproduced"),
-    seed: Annotated[int, typer.Option(help="Of the random numbers.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 0,
     jobs: Annotated[int, typer.Option(help="Worker processes; -1 for all cores.")] = -1,
     dask: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler to compute on.")
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the figures.")] = False,
 ) -> None:
-    """Draw the paper's figures anew, and say whether what it states holds here.
+    """Draw the paper's figures again, and check its claims.
 
-    Each run is saved as it ends: an interrupted command, given again, goes on where it was.
+    Each run is saved as it ends. If you interrupt the command, give it again to go on.
     """
     if listed:
         _list()
@@ -76,9 +76,9 @@ def _list() -> None:
 
 def results(
     folder: Annotated[Path, typer.Argument(help="Where `psips reproduce` wrote its files.")],
-    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("docs/results.md"),
+    out: Annotated[Path, typer.Option(help="Page to write.")] = Path("docs/results.md"),
 ) -> None:
-    """Write the page of results from the files of a campaign; figures go beside it."""
+    """Write the page of results from what `psips reproduce` wrote."""
     from psips.experiments.results import write_page
 
     write_page(folder, out)

@@ -11,7 +11,7 @@ from psips.cli.screen import HELP, examples, progress_line, show
 from psips.cli.study_options import Json, StoreUrl
 
 serve = typer.Typer(
-    help="Serve pages and a JSON interface for the people and programs of a store.",
+    help="Serve studies to browsers, and to programs as JSON.",
     epilog=examples(
         "psips serve",
         "psips serve --store postgresql://lab@db/trials --port 8765",
@@ -22,7 +22,7 @@ serve = typer.Typer(
     rich_markup_mode=None,
 )
 token = typer.Typer(
-    help="Tokens: who may look, record and close.",
+    help="Tokens: who may read, record and close.",
     no_args_is_help=True,
     epilog=examples("psips serve token add ann --role recorder", "psips serve token list"),
     context_settings=HELP,
@@ -36,18 +36,21 @@ def run(
     context: typer.Context,
     store: StoreUrl = DEFAULT,
     host: Annotated[
-        str, typer.Option(help="Address to listen on; others need tokens.")
+        str,
+        typer.Option(
+            help="Address to listen on. Other addresses than this machine's need tokens."
+        ),
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on.")] = 8765,
     behind_proxy: Annotated[
         bool,
         typer.Option(
             "--behind-proxy",
-            help="Trust what a proxy on this machine says of the client, and of TLS.",
+            help="Trust what a proxy on this machine says about the client and TLS.",
         ),
     ] = False,
 ) -> None:
-    """Serve the studies of a store, until Ctrl-C."""
+    """Serve studies to browsers, and to programs as JSON. Ctrl-C ends it."""
     if context.invoked_subcommand is not None:
         return
     from psips.errors import InputError
@@ -65,16 +68,16 @@ def run(
 
 @token.command(epilog=examples("psips serve token add ann --role recorder --days 30"))
 def add(
-    name: Annotated[str, typer.Argument(help="Who gets it; the log will say so.")],
+    name: Annotated[str, typer.Argument(help="Who gets the token; the log names them.")],
     role: Annotated[
         str,
-        typer.Option(help="viewer: looks; recorder: asks and tells; owner: closes as well."),
+        typer.Option(help="viewer: reads; recorder: also asks and tells; owner: also closes."),
     ],
-    days: Annotated[int, typer.Option(help="After which it expires.")] = 90,
+    days: Annotated[int, typer.Option(help="Days until it expires.")] = 90,
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Make a token and print it, once: it is kept as a hash alone."""
+    """Make a token, and print it. It is shown once: only its hash is kept."""
     from psips.store import open_store
     from psips.store.tokens import Tokens
 
@@ -112,7 +115,7 @@ def revoke(
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Make the token of a name worthless, and end what was begun with it."""
+    """Revoke the token of a name, and end its sessions."""
     from psips.store import open_store
     from psips.store.tokens import Tokens
 

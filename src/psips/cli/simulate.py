@@ -37,7 +37,9 @@ def simulate(
         Number, typer.Option(help="Accepted probability of a wrong answer.  [default: 0.1]")
     ] = None,
     runs: Annotated[int, typer.Option(help="How many experiments to simulate.")] = 100,
-    seed: Annotated[Count, typer.Option(help="Of the random numbers.  [default: 0]")] = None,
+    seed: Annotated[
+        Count, typer.Option(help="Seed of the random numbers.  [default: 0]")
+    ] = None,
     sampling: Annotated[
         Text,
         typer.Option(help=f"{_names(SAMPLING)}.  [default: {Rules.sampling}]"),
@@ -57,21 +59,27 @@ def simulate(
         Text, typer.Option(help=f"{_names(TRACKING)}.  [default: {Rules.tracking}]")
     ] = None,
     eta: Annotated[
-        Text, typer.Option(help="Inflation of the learner's draws: a number or 'estimate'.")
+        Text,
+        typer.Option(help="Inflation of the draws that choose arms: a number or 'estimate'."),
     ] = None,
     alpha: Annotated[Number, typer.Option(help="Rate of forced exploration.")] = None,
     kappa: Annotated[Number, typer.Option(help="Factor of the budget of 'sharp'.")] = None,
     max_samples: Annotated[
-        int, typer.Option(help="Cap of a run; one that reaches it has not stopped.")
+        int,
+        typer.Option(help="Most samples of a run; a run that reaches them has not stopped."),
     ] = 10**6,
     budget: Annotated[
-        Number, typer.Option(help="Results, or cost if arms have costs, at which a run ends.")
+        Number,
+        typer.Option(help="Results, or cost if arms have costs, after which a run ends."),
     ] = None,
     goal: Annotated[
         Text, typer.Option(help="'2 optimal', 'settle NAME' or 'beat control'.")
     ] = None,
     epsilon: Annotated[
-        Text, typer.Option(help="Differences that do not matter: 0.1, or '5%' of a control.")
+        Text,
+        typer.Option(
+            help="Largest difference that does not matter: 0.1, or '5%' of the control."
+        ),
     ] = None,
     jobs: Annotated[int, typer.Option(help="Runs at a time; -1 for all cores.")] = 1,
     dask: Annotated[
@@ -79,7 +87,7 @@ def simulate(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Simulate an instance: how many samples it takes and how often the answer is wrong.
+    """Simulate experiments. Says how many samples they take, and how often they are wrong.
 
     Parameters of a built-in instance are options too, as in `psips simulate near-tie
     --gap 0.03`; `psips instances` lists them. The parameter `seed` is `--instance-seed`.
@@ -209,6 +217,8 @@ def _show(summary: Summary) -> None:
     if "mean_cost" in figures:
         median = f"median {number(figures['median_cost'])}"
         table.add_row("mean cost", f"{number(figures['mean_cost'])} ({median})")
+    if "mean_items" in figures:
+        table.add_row("mean items", number(figures["mean_items"]))
     if not summary.stopped and "budget" in settings:
         right = sum(summary.instance.is_right(run.candidate_set) for run in summary.each)
         table.add_row("candidate set right", f"{right} of {summary.runs}, nothing claimed")

@@ -51,10 +51,10 @@ NOT_VERIFIED = 1
 STOPPED = 3
 
 study = typer.Typer(
-    help="Studies that live in a database: create, ask, tell, status, and more.",
+    help="Studies in a database: create, ask, tell, status, and more.",
     no_args_is_help=True,
-    epilog="Exit codes: 0 fine, 1 the log does not verify, 2 bad input, 3 stopped, 4 not\n"
-    "known whether it was recorded.\n\n"
+    epilog="Exit codes: 0 fine, 1 the log was changed, 2 bad input, 3 stopped, 4 not known\n"
+    "whether it was recorded.\n\n"
     + examples(
         "psips study create design.toml",
         "psips study ask trial -n 4",
@@ -73,9 +73,15 @@ study = typer.Typer(
     )
 )
 def create(
-    file: Annotated[Path, typer.Argument(help="Problem file (TOML); the name is in it.")],
-    name: Annotated[str | None, typer.Option(help="Instead of the name in the file.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Instead of the seed in the file.")] = None,
+    file: Annotated[
+        Path, typer.Argument(help="Problem file (TOML), with the name of the study.")
+    ],
+    name: Annotated[
+        str | None, typer.Option(help="Name of the study, instead of the one in the file.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed, instead of the one in the file.")
+    ] = None,
     who: Who = None,
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
@@ -109,14 +115,17 @@ def ask(
         float | None, typer.Option(help="Days after which a ticket counts as lost.")
     ] = None,
     anyway: Annotated[
-        bool, typer.Option("--anyway", help="Give out tickets of a stopped study too.")
+        bool, typer.Option("--anyway", help="Give out tickets even if the study has stopped.")
     ] = False,
     key: Key = None,
     who: Who = None,
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Give out tickets for the next measurements; none, and code 3, once stopped."""
+    """Give out tickets for the next measurements.
+
+    Once the study has stopped it gives out none, and ends with code 3.
+    """
     with open_study(name, store, who) as opened:
         tickets: list[Ticket] = []
         if anyway or opened.closed or not opened.stopped:
@@ -154,36 +163,46 @@ def ask(
 def tell(
     name: Name,
     ticket: TicketId = None,
-    arm: Annotated[str | None, typer.Option(help="Arm, for want of a ticket.")] = None,
+    arm: Annotated[str | None, typer.Option(help="Arm, if there is no ticket.")] = None,
     item: Annotated[
-        str | None, typer.Option(help="Item, likewise, if the arms share items.")
+        str | None, typer.Option(help="Item, if there is no ticket and the arms share items.")
     ] = None,
     value: Values = None,
     csv: Annotated[
         Path | None,
-        typer.Option(help="File (CSV, Excel, Parquet): ticket or arm, and each objective."),
+        typer.Option(
+            help="File (CSV, Excel, Parquet) with columns ticket or arm, and each objective."
+        ),
     ] = None,
     skip_incomplete: SkipIncomplete = False,
     sheet: Sheet = None,
     arm_column: ArmColumn = None,
     again: Annotated[
         bool,
-        typer.Option("--again", help="The file was told before, and was measured anew."),
+        typer.Option(
+            "--again",
+            help="Record a file that was told before: its results are new measurements.",
+        ),
     ] = False,
     keep_columns: Annotated[
         str,
-        typer.Option(help="Other columns of the file to record: names with commas, or all."),
+        typer.Option(help="Other columns to record: names separated by commas, or all."),
     ] = "",
     strict: Annotated[
         bool,
-        typer.Option("--strict", help="Refuse values too far from the others to be noise."),
+        typer.Option(
+            "--strict", help="Refuse values that are too far from the others to be noise."
+        ),
     ] = False,
     key: Key = None,
     who: Who = None,
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Record a result, or a file of results: all of it, or nothing if a line is wrong."""
+    """Record a result, or a file of results.
+
+    A file is recorded as a whole, or not at all if a line is wrong.
+    """
     from psips.errors import InputError
 
     if csv is not None and (ticket or arm or item or value):
@@ -253,7 +272,10 @@ def correct(
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Replace values of a result, those that change; the old ones stay in the log."""
+    """Replace values of a result. The old ones stay in the log.
+
+    Give only the values that change.
+    """
     with open_study(name, store, who) as opened:
         receipt = opened.correct(
             values_of(opened, value), ticket=ticket, result=result, reason=reason, key=key
@@ -276,7 +298,7 @@ def withdraw(
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Take a result out of the count for good; it stays in the log."""
+    """Withdraw a result: it counts no more, but stays in the log."""
     with open_study(name, store, who) as opened:
         receipt = opened.withdraw(ticket=ticket, result=result, reason=reason, key=key)
         plain = {"withdrawn": 1 - receipt.known, "stopped": receipt.stopped}
@@ -317,7 +339,7 @@ def close(
 
 @study.command(epilog=examples("psips study status trial", "psips study status trial --json"))
 def status(name: Name, store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
-    """Say what is known, which tickets are open, and how far it is to the stop."""
+    """Say what is known, and how far it is to the stop."""
     from psips.study.plain import status_data
 
     with open_study(name, store) as opened:
@@ -330,7 +352,7 @@ def status(name: Name, store: StoreUrl = DEFAULT, as_json: Json = False) -> None
 
 @study.command("list", epilog=examples("psips study list --store sqlite:///lab.db"))
 def list_studies(store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
-    """List the studies of a store: state, results, and how far they have come."""
+    """List the studies of a store, and how far they have come."""
     from psips.cli.overview import as_table, overview
 
     with loading():

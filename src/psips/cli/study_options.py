@@ -10,7 +10,7 @@ Name = Annotated[str, typer.Argument(help="The study.")]
 StoreUrl = Annotated[
     str,
     typer.Option(
-        "--store", envvar="PSIPS_STORE", help="Database: sqlite:/// or postgresql://."
+        "--store", envvar="PSIPS_STORE", help="Database: sqlite:///FILE or postgresql://..."
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
@@ -18,14 +18,19 @@ TicketId = Annotated[str | None, typer.Option("--ticket", help="Ticket of the re
 Number = Annotated[int | None, typer.Option("--result", help="Number of the result.")]
 Values = Annotated[
     list[str] | None,
-    typer.Option("--value", help="objective=number, once for each objective."),
+    typer.Option(
+        "--value", metavar="OBJECTIVE=NUMBER", help="A value; once for each objective."
+    ),
 ]
-Reason = Annotated[str, typer.Option(help="Why, for the log.")]
+Reason = Annotated[str, typer.Option(help="Why; the log keeps it.")]
 Key = Annotated[
     str | None,
-    typer.Option(help="Key of the event: repeated with the same key, it is recorded once."),
+    typer.Option(
+        help="Any text of yours: a command repeated with the same key is recorded once."
+    ),
 ]
 Who = Annotated[
-    str | None, typer.Option("--as", help="Who does it, for the log; the login if left out.")
+    str | None,
+    typer.Option("--as", help="Who does it; the log keeps it. Your login if left out."),
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Write over a file that exists.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Overwrite a file that exists.")]

@@ -117,7 +117,7 @@ def skipped(receipt: Receipt) -> str:
         return ""
     return (
         f"\nleft out, a value is missing: {', '.join(receipt.skipped)}; once complete, tell "
-        "them in a file of their own, not with the others again"
+        "them in a file of their own, without the others"
     )
 
 

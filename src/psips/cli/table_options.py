@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 Sheet = Annotated[
-    str | None, typer.Option(help="Sheet of an Excel file, if several have cells.")
+    str | None, typer.Option(help="Sheet of an Excel file, if more than one has cells.")
 ]
 ArmColumn = Annotated[
     str | None, typer.Option(help="Column that names the arms, if it is not called arm.")

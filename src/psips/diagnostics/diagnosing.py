@@ -84,16 +84,21 @@ def diagnose(
     spread = _scatter(problem, found if problem.noise == KNOWN else residuals_of(arms, values))
     findings += _covariance(problem, found, spread, own)
     findings += _variances(problem, found, measured, own)
-    findings += _skewness(problem, found, own)
-    trends, left = drift(found)
-    trends = [one for one in trends if one.p_value < own]
-    findings += _drift(problem, trends)
-    findings += _autocorrelation(problem, left if trends else found, own)
+    findings += [] if problem.blocks else _as_if_alone(problem, found, own)
     fit = fit or _fit(problem, arms, values)
     findings += _lack_of_fit(fit)
     total = len(places)
     estimated = problem.noise != KNOWN
     return Diagnosis(total, level, tuple(findings), tuple(untested), spread, fit, estimated)
+
+
+def _as_if_alone(problem: Problem, found: Residuals, own: float) -> list[Finding]:
+    """Do the tests whose laws are those of independent results."""
+    findings = _skewness(problem, found, own)
+    trends, left = drift(found)
+    trends = [one for one in trends if one.p_value < own]
+    findings += _drift(problem, trends)
+    return findings + _autocorrelation(problem, left if trends else found, own)
 
 
 def _units(problem: Problem, arms: Ints, values: Floats) -> Floats:
@@ -199,11 +204,13 @@ def _untested(problem: Problem, found: Residuals) -> list[str]:
     f, d = found.freedom, problem.d
     short = f"that takes {{}} results more than arms that have any, and there are {f}"
     untested = []
+    if problem.blocks:
+        untested.append("skewness, drift and autocorrelation (results share items)")
     if f < d:
         untested.append(f"the covariance ({short.format(d)})")
     if f < 3:
         untested.append(f"outliers, unequal variances and drift ({short.format(3)})")
-    if f < LEAST:
+    if f < LEAST and not problem.blocks:
         untested.append(f"skewness and autocorrelation ({short.format(LEAST)})")
     if not np.all(found.squares > 0) and f > 0:
         same = [o for o, s in zip(problem.objectives, found.squares, strict=True) if not s > 0]
@@ -259,9 +266,12 @@ def _variances(problem: Problem, found: Residuals, measured: Ints, own: float) -
         for a, c in [one.place]
     ]
     where = tuple(dict.fromkeys(problem.arms[measured[one.place[0]]] for one in seen))
+    each = "as estimated for each arm (covariance = 'per-arm')"
+    if not problem.unstructured:
+        each = "with a covariance for each arm"
     advice = (
-        "register the noise as estimated for each arm (covariance = 'per-arm'), or transform "
-        "the values (transform = 'log', if the noise grows with the mean)"
+        f"register the noise {each}, or transform the values (transform = 'log', if the noise "
+        "grows with the mean)"
     )
     return [Finding("unequal variances", some(words), where, seen[0].p_value, advice)]
 
@@ -275,8 +285,8 @@ def _skewness(problem: Problem, found: Residuals, own: float) -> list[Finding]:
     ]
     advice = (
         "transform the values so that deviations upwards and downwards are alike (logarithms, "
-        "if none is negative) and register the design anew: means of what is transformed are "
-        "compared then"
+        "if all are positive) and register the design again: the means of the transformed "
+        "values are then compared"
     )
     return [_finding("skewness", words, problem, seen, advice)]
 
@@ -327,7 +337,8 @@ def _fit(problem: Problem, arms: Ints, values: Floats) -> Fit | None:
     sums = np.zeros((problem.K, problem.d))
     np.add.at(sums, arms, problem.inward(values))
     pulls = np.bincount(arms, minlength=problem.K).astype(np.float64)
-    return fit_of_sums(problem, pulls, sums)
+    squares = None if problem.noise == KNOWN else residuals_of(arms, values).squares
+    return fit_of_sums(problem, pulls, sums, squares)
 
 
 def _lack_of_fit(fit: Fit | None) -> list[Finding]:

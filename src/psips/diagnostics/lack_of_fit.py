@@ -8,6 +8,10 @@ the noise as given,
 is chi-square with d (K' - r) degrees of freedom if the model is true, r the rank of those arms'
 features. Whatever regularisation the rules use, the test is made with least squares.
 
+If the noise is to be estimated, it is by the scatter of results of the same arm: with n - K'
+degrees of freedom, the mean square of one objective over that of its noise has the law F with
+K' - r and n - K' degrees. The p-value is the least of the d objectives, times d.
+
 The law is exact for results whose arms were chosen beforehand, looked at once. People look
 again and again, so that a true model is flagged at some time more often than LEVEL says: in
 0.2 to 0.3% of 9,000 simulated data sets, looked at after almost each of 1,000 results. That is
@@ -25,6 +29,7 @@ from psips.input.checks import RANK
 from psips.kernels.model import Floats
 from psips.problem import Problem
 from psips.problem.coordinates import orthonormal
+from psips.problem.noise import KNOWN
 
 if TYPE_CHECKING:
     from psips.kernels.belief import Belief
@@ -56,12 +61,15 @@ class Fit:
         Probability of a statistic as large if the model is true; NaN if not tested.
     deviations : tuple of Deviation
         Of the arms that deviate most, the objective in which they do.
+    of_noise : int
+        Degrees of freedom of the noise, if it was estimated; 0 if it is given.
     """
 
     statistic: float
     degrees: int
     p_value: float
     deviations: tuple[Deviation, ...]
+    of_noise: int = 0
 
     @property
     def rejected(self) -> bool:
@@ -97,6 +105,9 @@ class Fit:
                 "has features, and several of one arm"
             )
         test = f"chi-square {self.statistic:.4g} with {self.degrees} degrees of freedom"
+        if self.of_noise:
+            degrees = f"{self.degrees} and {self.of_noise} degrees of freedom"
+            test = f"F {self.statistic:.4g} with {degrees}"
         if not self.rejected:
             return f"nothing speaks against the linear model ({test}, {self._p})"
         words = [
@@ -106,7 +117,7 @@ class Fit:
         ]
         return (
             f"the linear model does not fit: {test}, {self._p}; furthest from it: "
-            f"{', '.join(words)}. This is said below p = {LEVEL:g}, at each look anew"
+            f"{', '.join(words)}. It is reported where p is below {LEVEL:g}, at every look"
         )
 
 
@@ -126,10 +137,18 @@ def fit_of(problem: Problem, belief: Belief) -> Fit | None:
     """
     if problem.features is None:
         return None
-    return fit_of_sums(problem, belief.pulls, belief.sums)
+    s = belief.scatter
+    pulls = s.seen[:, -1] if problem.partial else belief.pulls  # complete results
+    if problem.noise == KNOWN or problem.partial:
+        return fit_of_sums(problem, pulls, belief.sums)
+    around = s.cross - s.sums**2 / np.maximum(s.count, 1.0)
+    squares = np.diagonal(around, axis1=1, axis2=2).sum(axis=0)
+    return fit_of_sums(problem, belief.pulls, belief.sums, squares)
 
 
-def fit_of_sums(problem: Problem, pulls: Floats, sums: Floats) -> Fit:
+def fit_of_sums(
+    problem: Problem, pulls: Floats, sums: Floats, squares: Floats | None = None
+) -> Fit:
     """Return how the linear model fits results of which numbers and sums are known.
 
     Parameters
@@ -139,27 +158,39 @@ def fit_of_sums(problem: Problem, pulls: Floats, sums: Floats) -> Fit:
     pulls : (K,) array
     sums : (K, d) array
         Of the results of each arm, every objective maximised.
+    squares : (d,) array, optional
+        Of the results around the means of their arms, if the noise is to be estimated.
     """
     assert problem.features is not None
     arms = np.flatnonzero(pulls)
     untested = Fit(np.nan, 0, np.nan, ())
+    if squares is None and (problem.covariance is None or problem.covariance.ndim == 3):
+        return untested
     if not len(arms) or pulls.max() < 2 or not np.all(np.isfinite(sums[arms])):
         return untested
     roots = np.sqrt(pulls[arms])[:, None]
     U, s, _ = np.linalg.svd(roots * orthonormal(problem.features).A[arms], full_matrices=False)
     U = U[:, s > RANK * s[0]]
-    degrees = problem.d * (len(arms) - U.shape[1])
-    if degrees == 0:
+    more = len(arms) - U.shape[1]
+    of_noise = int(pulls.sum()) - len(arms)
+    if more == 0 or (squares is not None and not np.all(squares > 0.0)):
         return untested
-    from scipy.stats import chi2
+    from scipy.stats import chi2, f
 
     scaled = sums[arms] / roots  # sqrt(N) times the means: covariance Sigma
     rest = scaled - U @ (U.T @ scaled)
-    statistic = float(np.einsum("ac,ce,ae->", rest, problem.model.P, rest))
+    if squares is None:
+        variances, degrees, of_noise = np.diag(problem.model.Sigma), problem.d * more, 0
+        statistic = float(np.einsum("ac,ce,ae->", rest, problem.model.P, rest))
+        p_value = float(chi2.sf(statistic, degrees))
+    else:
+        variances, degrees = squares / of_noise, more
+        statistic = float(((rest**2).sum(axis=0) / more / variances).max())
+        p_value = min(1.0, problem.d * float(f.sf(statistic, more, of_noise)))
     left = 1.0 - np.sum(U**2, axis=1)  # variance of a residual, in units of Sigma
     free = left > FIXED
     errors = np.zeros(rest.shape)
-    errors[free] = rest[free] / np.sqrt(left[free, None] * np.diag(problem.model.Sigma))
+    errors[free] = rest[free] / np.sqrt(left[free, None] * variances)
     errors = problem.outward(errors)
     worst = np.argsort(-np.abs(errors).max(axis=1), kind="stable")[:NAMED]
     deviations = []
@@ -167,5 +198,4 @@ def fit_of_sums(problem: Problem, pulls: Floats, sums: Floats) -> Fit:
         c = int(np.abs(errors[row]).argmax())
         arm, objective = problem.arms[arms[row]], problem.objectives[c]
         deviations.append(Deviation(arm, objective, float(errors[row, c])))
-    p_value = float(chi2.sf(statistic, degrees))
-    return Fit(statistic, degrees, p_value, tuple(deviations))
+    return Fit(statistic, degrees, p_value, tuple(deviations), of_noise)

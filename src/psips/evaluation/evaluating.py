@@ -321,5 +321,5 @@ class _Work:
         if self.in_a_row[ask.arm] >= PATIENCE:
             raise InputError(
                 f"{PATIENCE} calls of arm {quote(ask.arm)} failed one after the other, the "
-                f"last with {type(error).__name__}: {error}; leave the arm out, or see to it"
+                f"last with {type(error).__name__}: {error}; mend it, or leave the arm out"
             ) from error

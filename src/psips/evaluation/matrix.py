@@ -95,9 +95,9 @@ class Replay:
             head += f" ({self.promise})\nPareto set: {', '.join(self.pareto_set)}"
         else:
             head = (
-                f"the table of {self.of:,} cells ended without a stop: what is known of these "
-                f"items is known\nPareto set of the estimates: {', '.join(self.pareto_set)}\n"
-                f"of the items that these stand for, it is this with probability "
+                f"all {self.of:,} cells were used without a stop\n"
+                f"Pareto set of these items: {', '.join(self.pareto_set)}\n"
+                f"of all items like these, it is this set with probability "
                 f"{self.probability:.3g}"
             )
         same = set(self.whole) == set(self.pareto_set)

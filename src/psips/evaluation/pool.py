@@ -228,8 +228,8 @@ class Processes(Pool):
                 found.append(Done(worker.number, value, error, perf_counter() - begin))
             elif error is not None:
                 raise InputError(
-                    "a process cannot be started for the calls: the function must be one of a "
-                    "module that can be imported, and a script's own calls stand below "
+                    "no process could be started for the calls: the function must be in a "
+                    "module that can be imported, and a script must make its own calls below "
                     "if __name__ == '__main__'"
                 )
             worker.number = FREE
@@ -283,7 +283,7 @@ def make_pool(kind: str | None, function: Function, workers: int) -> Pool:
     if coroutine and kind != "asyncio":
         raise InputError(
             f"the pool {kind!r} cannot await a coroutine function: write it with 'def', or "
-            f"leave the kind of pool out"
+            f"leave pool out"
         )
     if kind == "threads":
         return Threads(function, workers)
@@ -292,6 +292,6 @@ def make_pool(kind: str | None, function: Function, workers: int) -> Pool:
     if not coroutine:
         raise InputError(
             "the pool 'asyncio' awaits a coroutine function: write it with 'async def', or "
-            "leave the kind of pool out"
+            "leave pool out"
         )
     return Coroutines(function, workers)

@@ -67,7 +67,7 @@ def check_name(what: str, name: str) -> None:
     composed = unicodedata.normalize("NFC", name)
     if composed != name:
         raise InputError(
-            f"{what} has a name with letters put together from parts, {name!a}: write it "
+            f"{what} has a name whose accents are characters of their own, {name!a}: write it "
             f"as {composed!a} (Unicode form NFC), which looks the same"
         )
 

@@ -12,11 +12,12 @@ import math
 
 import numpy as np
 
+from psips.kernels.fitted import settle_fit
 from psips.kernels.grids import floats, floats2
 from psips.kernels.jit import bare, kernel, part
 from psips.kernels.model import BALL, BOX, Floats, Ints, Model
 from psips.kernels.records import Record, record
-from psips.kernels.scatter import ENOUGH, Scatter, empty_scatter, take_in
+from psips.kernels.scatter import ENOUGH, Scatter, empty_scatter, take, take_in
 
 REFACTOR_EVERY = 512  # rank-one updates of F between two fresh factorisations
 EARLY = 4  # least squares: with fewer results than this many a feature, F is always fresh
@@ -35,18 +36,20 @@ class Belief(Record):
     N: Floats  # (K,) the same, with those that a prior is worth
     B: Floats  # (h, d) sum of a x^T
     theta: Floats  # (h, d) posterior mean
-    V: Floats  # (h, h) precision, (0, 0) if unstructured; (K d, K d) with blocks
+    V: Floats  # (h, h) precision, (0, 0) if unstructured; (h d, h d) if joint
     F: Floats  # (h, h) factor of V^-1, (0, 0) if unstructured
     tally: Ints  # (3,) results told; rank-one updates since F was factored; arms span
     sums: Floats  # (K, d) of the results told of each arm, (0, 0) if unstructured
     scatter: Scatter  # how results scatter, where the noise is not known or values are missing
-    G: Floats  # (K d, K d) V^-1 with blocks, (0, 0) otherwise
+    G: Floats  # (n d, n d) covariance of all answers' means if joint, (0, 0) otherwise
+    X: Floats  # (h d, n d) that of theta with them, likewise; G itself if unstructured
 
 
 def empty_belief(model: Model) -> Belief:
     """Return the belief before any result."""
-    wide = model.K * model.d if model.joint else 0
-    width = wide if model.unstructured else model.h
+    wide = model.h * model.d if model.joint else 0
+    width = wide if model.unstructured or model.joint else model.h
+    G = np.zeros((model.n * model.d if model.joint else 0,) * 2)
     V = np.zeros((width, width))
     F = np.zeros((width, width))
     for i in range(width):
@@ -66,7 +69,8 @@ def empty_belief(model: Model) -> Belief:
         tally,
         np.zeros((0 if model.unstructured else model.K, 0 if model.unstructured else model.d)),
         empty_scatter(model),
-        np.zeros((wide, wide)),
+        G,
+        G if model.unstructured else np.zeros((wide, len(G))),
     )
 
 
@@ -152,6 +156,23 @@ def refit(model: Model, belief: Belief) -> None:
         solve(belief.F, belief.B, belief.theta)
 
 
+@bare
+def count(belief: Belief, arm: int) -> None:
+    """Count one result of ``arm``."""
+    belief.pulls[arm] += 1.0
+    belief.N[arm] += 1.0
+    belief.tally[RESULTS] += 1
+
+
+@bare
+def average(belief: Belief, arm: int, x: Floats) -> None:
+    """Take one complete result ``x`` (d,) of ``arm`` into its mean, without features."""
+    count(belief, arm)
+    for c in range(x.shape[0]):
+        belief.B[arm, c] += x[c]
+        belief.theta[arm, c] = belief.B[arm, c] / belief.N[arm]
+
+
 @kernel
 def learn(model: Model, belief: Belief, arm: int, x: Floats) -> None:
     """Take in one result ``x`` (d,) of ``arm``; NaN where a value is missing."""
@@ -164,14 +185,11 @@ def learn(model: Model, belief: Belief, arm: int, x: Floats) -> None:
         belief.F,
         belief.tally,
     )
-    pulls[arm] += 1.0
-    N[arm] += 1.0
-    tally[RESULTS] += 1
+    if model.unstructured and not model.noise.partial:
+        average(belief, arm, x)
+    else:
+        count(belief, arm)
     if model.unstructured:
-        if not model.noise.partial:
-            for c in range(model.d):
-                B[arm, c] += x[c]
-                theta[arm, c] = B[arm, c] / N[arm]
         if belief.scatter.C.shape[0] > 0:
             take_in(model.noise, belief.scatter, N, arm, x, theta)
         return
@@ -184,6 +202,8 @@ def learn(model: Model, belief: Belief, arm: int, x: Floats) -> None:
             B[i, c] += A[arm, i] * x[c]
     for c in range(d):
         belief.sums[arm, c] += x[c]
+    if belief.scatter.C.shape[0] > 0:
+        take(belief.scatter, arm, x)
     tally[UPDATES] += 1
     careful = model.first.shape[0] > 0  # otherwise older logs would not replay to the bit
     fresh = tally[UPDATES] >= REFACTOR_EVERY
@@ -217,22 +237,26 @@ def learn(model: Model, belief: Belief, arm: int, x: Floats) -> None:
                 for j in range(h):
                     F[i, j] -= g * projected * u[j]
     solve(F, B, theta)
+    if belief.scatter.C.shape[0] > 0:
+        settle_fit(model.noise, belief.scatter, A, pulls, theta)
 
 
 @bare
 def ready(model: Model, belief: Belief) -> bool:
     """Whether results suffice to judge.
 
-    Unstructured: once every arm is pulled, and its noise is known well enough. Linear: once
-    the arms pulled span all arms; at once with a regularisation that was asked for.
+    Unstructured: once every arm is pulled. Linear: once the arms pulled span all arms; at
+    once with a regularisation that was asked for. Either: not before the noise is known well
+    enough.
     """
     if model.unstructured:
-        freedom = belief.scatter.freedom
         for a in range(model.K):
             if belief.pulls[a] == 0.0:
                 return False
-            if freedom.shape[0] > 0 and freedom[a] < ENOUGH:
-                return False
+    freedom = belief.scatter.freedom
+    for a in range(freedom.shape[0]):
+        if freedom[a] < ENOUGH:
+            return False
     return belief.tally[SPANNED] == 1
 
 

@@ -36,7 +36,7 @@ import numpy as np
 
 from psips.kernels.belief import Belief
 from psips.kernels.grids import floats, floats2
-from psips.kernels.jit import bare, part
+from psips.kernels.jit import bare, part, standing
 from psips.kernels.marginal import LOG_WEIGHTS as LOG_WEIGHTS
 from psips.kernels.marginal import RHOS as RHOS
 from psips.kernels.marginal import beats, singly
@@ -247,6 +247,7 @@ def faint(
     return -1.0
 
 
+@standing
 @part
 def dominance(
     model: Model, belief: Belief, Y: Floats, x: int, z: int, volume: float, enough: float
@@ -267,6 +268,7 @@ def dominance(
     return least
 
 
+@standing
 @part
 def escape(
     model: Model, belief: Belief, Y: Floats, z: int, x: int, volume: float, enough: float

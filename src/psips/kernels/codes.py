@@ -10,3 +10,4 @@ TRACK, MIXTURE = range(2)
 HEURISTIC, PROVEN, SHARP, MEASURED = range(4)
 # What the stopping rule 'certified' is to prove: all answers, so many in, or one.
 WHOLE, COUNT, SETTLE = range(3)
+GOAL, AIM = range(2)  # places of it, and of how many or which answer

@@ -30,7 +30,7 @@ import numpy as np
 
 from psips.kernels.halfspace import lead
 from psips.kernels.jit import bare, standing
-from psips.kernels.model import Floats, Ints, Model
+from psips.kernels.model import POOLED, Floats, Ints, Model
 from psips.kernels.posterior import Posterior, cov
 from psips.kernels.records import Record, record
 
@@ -70,7 +70,7 @@ class Cover(Record):
     mass: Floats  # (records, 2) bounds of the probability at ``scale``; -1 if not known
     scale: Floats  # (2,) largest scale of the stopping rule's and of the learner's draws
     theta: Floats  # (h, d)
-    R: Floats  # (n, d, d) factors of the arms' covariances then, (0, 0, 0) if linear
+    R: Floats  # (n, d, d) factors of the arms' covariances then; linear: (1, d, d), or none
     V: Floats  # (h, h) precision then, (0, 0) if unstructured
     life: Ints  # (4,)
     reach: Floats  # (3,)
@@ -80,7 +80,9 @@ def empty_cover(model: Model, capacity: int) -> Cover:
     """Return room for ``capacity`` records."""
     arms, width = (model.n, 0) if model.unstructured else (0, model.h)
     if model.joint:
-        arms, width = 0, model.n * model.d
+        arms, width = 0, model.h * model.d
+    elif not model.unstructured and model.noise.mode == POOLED:
+        arms = 1
     depth = DEPTH if capacity > 0 else 0
     return Cover(
         shape=np.zeros((capacity, 4), np.int64),

@@ -151,13 +151,19 @@ def sure_enough(scene: Scene, log_delta: float) -> float:
 
 
 @part
-def survey(scene: Scene, changes: Floats) -> float:
-    """Plain draws, each looked at for all answers; return how many.
+def begin_places(scene: Scene, key: Stream) -> None:
+    """Bring the candidate set up to date, and begin the draws of all answers' places."""
+    refresh_all(scene.posterior)
+    elect(scene.posterior.mu, scene.front)
+    seed(scene.draw.stream, as_grid(key), scene.belief.tally[RESULTS], PLACES)
 
-    ``changes`` (n,) becomes in how many of them an answer enters or leaves the set.
-    """
+
+@kernel
+def survey(scene: Scene, key: Stream) -> tuple[Floats, float]:
+    """In how many plain draws each answer enters or leaves the set, and how many there are."""
     n, d = scene.posterior.mu.shape
-    keep = flags(n)
+    begin_places(scene, key)
+    changes, keep = floats(n), flags(n)
     made = spent = 0.0
     while made < LEAST_SURVEY or (spent < SURVEY and made < ALTOGETHER):
         made += 1.0
@@ -172,7 +178,7 @@ def survey(scene: Scene, changes: Floats) -> float:
                 changes[z] += 1.0
         each = 2.0 * optimal if d > 3 else 100.0
         spent += n * (4.0 * d + each + scene.model.Z.shape[1])
-    return made
+    return as_array(changes), made
 
 
 @kernel
@@ -187,10 +193,13 @@ def change_probability(scene: Scene, key: Stream, draws: int) -> tuple[float, fl
 
 
 @kernel
-def probabilities(scene: Scene, key: Stream, draws: int) -> tuple[Floats, Floats]:
+def probabilities(
+    scene: Scene, key: Stream, draws: int, found: Floats, common: float
+) -> tuple[Floats, Floats]:
     """By answer, the posterior probability of being Pareto-optimal and its standard error.
 
-    The scene's half-spaces must be without slack.
+    The scene's half-spaces must be without slack. Of more than FEW answers ``found`` and
+    ``common`` are what a `survey` of the same scene gave, just before; otherwise zeros.
 
     Each answer has a cover and draws of its own, so that its probability of changing place
     is accurate however small it is. Where the change is farther than FAR, it is given as 0
@@ -200,18 +209,15 @@ def probabilities(scene: Scene, key: Stream, draws: int) -> tuple[Floats, Floats
     P / draws, of common ones that of 1 / draws), one after the other, as far as SINGLY goes;
     the others are given the share of common draws.
     """
-    n, front = scene.model.n, scene.front
-    refresh_all(scene.posterior)
-    elect(scene.posterior.mu, front)
-    seed(scene.draw.stream, as_grid(key), scene.belief.tally[RESULTS], PLACES)
+    n, front, changes = scene.model.n, scene.front, as_grid(found)
+    if common == 0.0:
+        begin_places(scene, key)
     optimal = floats(n)
     spread = floats(n)
-    changes = floats(n)
-    common = spent = 0.0
+    spent = 0.0
     others = n if n <= MANY else front.size[MEMBERS]
     nodes = NODES
     if n > FEW:
-        common = survey(scene, changes)
         nodes = int(min(NODES, max(FEWEST, SINGLY / n / others)))
     each = min(draws, max(FEWEST, ALTOGETHER // n))
     for z in range(n):

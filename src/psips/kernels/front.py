@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from psips.kernels.grids import flags, floats2, ints
-from psips.kernels.jit import part
+from psips.kernels.jit import part, standing
 from psips.kernels.model import Floats, Ints, Mask, Model
 from psips.kernels.pareto import dominates, pareto_set
 from psips.kernels.records import Record, record
@@ -41,6 +41,7 @@ def empty_front(model: Model) -> Front:
     )
 
 
+@standing
 @part
 def elect(mu: Floats, front: Front) -> None:
     """Make S_hat the Pareto set of the current means; everything else is live.

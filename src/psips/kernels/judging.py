@@ -12,7 +12,7 @@ import numpy as np
 
 from psips.kernels.belief import RESULTS
 from psips.kernels.choosing import first_hit
-from psips.kernels.codes import WHOLE
+from psips.kernels.codes import GOAL, WHOLE
 from psips.kernels.cover import SPARE, STOPPER, begin_round, is_eager
 from psips.kernels.estimate import sure_enough
 from psips.kernels.front import MEMBERS
@@ -133,7 +133,7 @@ def judge_certified(run: Run) -> int:
     scene, log_inverse, goal = run.scene, run.options.calibration.log_inverse, run.options.goal
     model, belief, front = scene.model, scene.belief, scene.front
     hint = run.outcome[HINT:]
-    if goal[0] == WHOLE:
+    if goal[GOAL] == WHOLE:
         nothing = ints(model.n)
         settled = all_settled(model, belief, front, log_inverse, nothing, hint)
     else:

@@ -8,17 +8,24 @@ from __future__ import annotations
 
 import math
 
-from psips.kernels.belief import RESULTS, learn, ready
+from psips.kernels.belief import RESULTS, average, learn, ready
 from psips.kernels.budget import NO_ROOM, within_budget
-from psips.kernels.grids import as_grid, floats, words
-from psips.kernels.jit import call, kernel
+from psips.kernels.grids import as_grid, words
+from psips.kernels.jit import call, kernel, step
 from psips.kernels.model import Stream
 from psips.kernels.noise import Source, pull
 from psips.kernels.outcome import STOPPED
-from psips.kernels.state import ROOM, Run
+from psips.kernels.state import LEARN, ROOM, Run
 
 TELL, ASK, RUN = range(3)
 PREDICT = -2  # in the place of an arm: a set is to be predicted
+
+
+@step
+def learn_pulled(run: Run) -> int:
+    """Take in the result just pulled, where that is more than its arm's mean."""
+    learn(run.scene.model, run.scene.belief, run.arm[0], run.result)
+    return 0
 
 
 @kernel
@@ -38,7 +45,7 @@ def drive(
     left that the budget has room for: NO_ROOM is returned then.
     """
     model, belief = run.scene.model, run.scene.belief
-    x, stream, noise = floats(model.d), words(4), as_grid(noise_key)
+    x, stream, noise = run.result, words(4), as_grid(noise_key)
     arm = -1
     while True:
         if mode != TELL:
@@ -53,7 +60,11 @@ def drive(
                 break
             pull(source, noise, arm, int(belief.pulls[arm]), stream, x)
             run.learner.pending[arm] -= 1.0
-            learn(model, belief, arm, x)
+            if run.steps[LEARN] == 0:
+                average(belief, arm, x)
+            else:
+                run.arm[0] = arm
+                call(run.steps[LEARN], run)
         if ready(model, belief):
             call(renew, run)
             if call(judge, run) == PREDICT:

@@ -91,4 +91,4 @@ class Model(Record):
     control: int  # the control's place among the answers; -1 if nothing is relative
     level: Floats  # (d,) zeros: no offset
     limits: LimitModel
-    joint: bool = False  # results share blocks, so that the arms' means are correlated
+    joint: bool = False  # means of answers and objectives are correlated in no simple way

@@ -8,6 +8,9 @@ Arms that share blocks: one covariance ``G`` of all arms in all objectives, entr
 objective c of arm a, with the factor F F^T = G; how it came about is known to
 `psips.kernels.blocks` alone. It is what a linear problem is where nothing else is said: points
 are drawn whole.
+Linear problems whose results lack values, or have noise of each arm's own, are joint too: the
+precision of theta is (h d, h d), see `psips.kernels.joint`; ``G`` is of the answers, and ``X``
+the covariance of theta with them (with blocks, where answers are rows of theta, G itself).
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import math
 import numpy as np
 
 from psips.kernels.belief import Belief
+from psips.kernels.fitted import FACTOR, UNIT
 from psips.kernels.jit import bare
 from psips.kernels.model import OWN as OWN_NOISE
 from psips.kernels.model import POOLED, Floats, Ints, Model, Stream
@@ -35,15 +39,15 @@ class Posterior(Record):
     diagonal: bool  # objectives are independent
     mu: Floats  # (n, d) means of the answers
     C: Floats  # (n, d, d) covariance of each arm's mean; (0, 0, 0) if linear
-    R: Floats  # (n, d, d) its lower Cholesky factor; likewise
+    R: Floats  # (n, d, d) its lower Cholesky factor; linear: (1, d, d) L if it is estimated
     known: Floats  # (n,) pulls that C and R stand for; (0,) if linear
     W: Floats  # (n, h) whitened answers; (0, 0) if separate
     N: Floats  # (K,) pulls of each arm, or weights
     theta: Floats  # (h, d) mean of the parameter
-    F: Floats  # (h, h) factor of V^-1; (0, 0) if separate; (K d, K d) with blocks
+    F: Floats  # (h, h) factor of V^-1; (0, 0) if separate; (h d, h d) if joint
     A: Floats  # (K, h) features of the arms; (0, 0) if separate
     Z: Floats  # (n, h) features of the answers; (0, 0) if separate
-    Sigma: Floats  # (d, d) covariance of one measurement
+    Sigma: Floats  # (d, d) covariance of one measurement, as given or `fitted`
     L: Floats  # (d, d) its lower Cholesky factor
     P: Floats  # (d, d) its inverse
     unit: Floats  # (d,) its standard deviations: what leads are compared in
@@ -54,8 +58,9 @@ class Posterior(Record):
     own: Floats  # (K, d, d) covariance of each arm's mean, if it is not Sigma / N_a
     pooled: bool  # a result of one arm changes that of all
     room: Floats  # (2, d, d) if the covariance can grow, (0, 0, 0) otherwise
-    G: Floats  # (K d, K d) covariance of all means with blocks, (0, 0) otherwise
-    H: Floats  # (K, d, K d) what the next result of each arm tells, likewise
+    G: Floats  # (n d, n d) covariance of all answers' means if joint, (0, 0) otherwise
+    X: Floats  # (h d, n d) that of theta with them, likewise
+    H: Floats  # (K, d, n d) what the next result of each arm tells; linear: (K, d, d)
 
 
 OWN = ("mu", "C", "R", "known", "W")  # fields that are refreshed; the others are shared
@@ -68,44 +73,56 @@ def posterior_of(
     F: Floats,
     own: Floats | None = None,
     G: Floats | None = None,
+    X: Floats | None = None,
 ) -> Posterior:
     """Return a posterior that reads pulls, mean and factor from here; not refreshed."""
     n, d = model.n, model.d
     estimated = model.noise.mode in (POOLED, OWN_NOISE)
     separate = model.unstructured and not model.joint
     arms = n if separate else 0
+    own = np.zeros((0, 0, 0)) if own is None else own
+    fitted = estimated and not model.unstructured and not model.joint and len(own) > 0
+    blocks = model.unstructured and model.joint
+    G = np.zeros((0, 0)) if G is None else G
+    covariance, L, P, unit = (
+        (*own[:UNIT], own[UNIT, 0])
+        if fitted
+        else (model.Sigma, model.L, model.P, model.unit.copy() if estimated else model.unit)
+    )
     return Posterior(
         separate,
         model.diagonal,
         np.zeros((n, d)),
         np.zeros((arms, d, d)),
-        np.zeros((arms, d, d)),
+        own[FACTOR : FACTOR + 1] if fitted else np.zeros((arms, d, d)),
         np.zeros(arms),
-        np.zeros((n, n) if model.joint else model.Z.shape),
+        np.zeros((n, n) if blocks else (0, model.h) if len(G) else model.Z.shape),
         N,
         theta,
         F,
         model.A,
-        np.eye(n) if model.joint else model.Z,
-        model.Sigma,
-        model.L,
-        model.P,
-        model.unit.copy() if estimated else model.unit,
+        np.eye(n) if blocks else model.Z,
+        covariance,
+        L,
+        P,
+        unit,
         model.slack if model.control < 0 else model.slack.copy(),
         bool(model.slack.any()) or model.control >= 0,
         model.relative,
         model.control,
-        np.zeros((0, 0, 0)) if own is None else own,
+        own if separate else np.zeros((0, 0, 0)),
         model.noise.mode == POOLED,
-        np.zeros((2, d, d) if estimated and separate else (0, 0, 0)),
-        np.zeros((0, 0)) if G is None else G,
-        np.zeros((n, d, n * d) if model.joint else (0, 0, 0)),
+        np.zeros((2, d, d) if fitted or (estimated and separate) else (0, 0, 0)),
+        G,
+        np.zeros((0, 0)) if X is None else X,
+        np.zeros((model.K, d, n * d if blocks else d) if model.joint else (0, 0, 0)),
     )
 
 
 def empty_posterior(model: Model, belief: Belief) -> Posterior:
     """Return the posterior that a belief gives, not refreshed."""
-    return posterior_of(model, belief.N, belief.theta, belief.F, belief.scatter.C, belief.G)
+    own, G, X = belief.scatter.C, belief.G, belief.X
+    return posterior_of(model, belief.N, belief.theta, belief.F, own, G, X)
 
 
 # ------------------------------------------------------------------ keeping it up to date
@@ -264,7 +281,7 @@ def draw_answer(p: Posterior, stream: Stream, scale: float, a: int, values: Floa
 def draw_theta(p: Posterior, stream: Stream, scale: float, row: Floats, theta: Floats) -> None:
     """Draw ``theta`` (h, d), linear: mean + scale F G L^T, G standard normal.
 
-    With blocks, mean + scale F g.
+    If joint, mean + scale F g.
     """
     h, d = theta.shape
     for i in range(h):

@@ -118,7 +118,7 @@ def passes(scene: Scene, handicap: Floats, threshold: float) -> float:
 def stake(p: Posterior, z: int, x: int, t: float) -> float:
     """Share of the chance to err that a tie of z and x has had in as many results as it got."""
     n = t
-    if p.separate or p.G.shape[0] > 0:
+    if p.A.shape[0] == 0:
         n = 1.0 / (1.0 / p.N[z] + 1.0 / p.N[x])
     return min((math.log(max(n, 1.0)) / LATE) ** 2, 1.0)
 

@@ -38,7 +38,10 @@ def refresh(scene: Scene) -> bool:
     if find_change(scene, p.mu, scene.model.level, front.size[LIVE], 0.0):
         return False
     moved = displacement(p, cover.theta, cover.R, cover.V, scene.draw.row)
-    left_out = (cover.reach[LEFT_OUT] - moved) / math.sqrt(growth(p, cover.R))
+    grown = math.sqrt(growth(p, cover.R))
+    if not p.separate:
+        moved *= grown  # from the covariance of a result as it is now to that of then
+    left_out = (cover.reach[LEFT_OUT] - moved) / grown
     nearest = measure(p, cover, 0, cover.life[RECORDS], only)
     if nearest < 0.0:
         return False

@@ -356,7 +356,7 @@ def respond(
     shift, gains = make_room(p).shift, floats(p.N.shape[0])
     response_gains(p, piece, over, by, weight, shift, gains)
     change = shift
-    if not p.separate:
+    if not p.separate and p.G.shape[0] == 0:
         change = floats2(shift.shape[0], d)
         unwhiten(p, shift, change)
     m = piece[CONSTRAINTS]

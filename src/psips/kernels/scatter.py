@@ -31,6 +31,7 @@ from psips.kernels.records import Record, record
 
 LATEST = 60.0  # exponent from which on Student's tail is as good as infinite
 ENOUGH = 1.0  # degrees of freedom from which on noise counts as known
+FORMS = 4  # matrices that a covariance of linear problems is kept in, `psips.kernels.fitted`
 
 
 @record
@@ -47,7 +48,7 @@ class Scatter(Record):
     higher: Floats  # (K, d, 2) of cubes and fourth powers; empty if no objective has a range
     seen: Floats  # (K, 2^d) results by pattern of objectives; (0, 0) without holes
     seen_sums: Floats  # (K, 2^d, d) their sums
-    C: Floats  # (K, d, d) covariance of each arm's mean
+    C: Floats  # (K, d, d) covariance of each arm's mean; linear: see `psips.kernels.fitted`
     freedom: Floats  # (K,) degrees of freedom of the noise; below 1 it is not known yet
     level: Floats  # (1,) z^2
 
@@ -59,6 +60,8 @@ def empty_scatter(model: Model) -> Scatter:
     K, d = (K, d) if K else (0, 0)
     ranged = noise.mode in (POOLED, OWN) and bool(np.isfinite(noise.low).any())
     H, P = (K, 2**d) if noise.partial else (0, 0)
+    each = K if model.unstructured else min(K, 1)  # linear: all arms have one covariance
+    matrices = each if model.unstructured else FORMS * each
     return Scatter(
         origin=np.zeros((K, d)),
         count=np.zeros((K, d, d)),
@@ -67,8 +70,8 @@ def empty_scatter(model: Model) -> Scatter:
         higher=np.zeros((K if ranged else 0, d, 2)),
         seen=np.zeros((H, P)),
         seen_sums=np.zeros((H, P, d if H else 0)),
-        C=np.zeros((K, d, d)),
-        freedom=np.zeros(K),
+        C=np.zeros((matrices, d, d)),
+        freedom=np.zeros(each),
         level=np.zeros(1),
     )
 
@@ -114,7 +117,7 @@ def take(s: Scatter, arm: int, x: Floats) -> None:
 
 
 @bare
-def _add_up(s: Scatter, arm: int, c: int, e: int) -> float:
+def add_up(s: Scatter, arm: int, c: int, e: int) -> float:
     """Return the sum of products of two objectives around the means of the arm."""
     n = s.count[arm, c, e]
     if n == 0.0:
@@ -154,7 +157,20 @@ def covariance(noise: NoiseModel, s: Scatter, arm: int, out: Floats) -> float:
             out[c, e] = noise.worth * noise.guess[c, e]
             for a in range(first, last):
                 free[c, e] += max(s.count[a, c, e] - 1.0, 0.0)
-                out[c, e] += _add_up(s, a, c, e)
+                out[c, e] += add_up(s, a, c, e)
+    return normalise(noise, s, first, last, free, out)
+
+
+@part
+def normalise(
+    noise: NoiseModel, s: Scatter, first: int, last: int, free: Floats, out: Floats
+) -> float:
+    """Make of sums of products ``out`` (d, d), with ``free`` degrees each, a covariance.
+
+    Return its degrees of freedom, 0 if a variance is not known yet. Binary values are those of
+    the arms from ``first`` to ``last``.
+    """
+    d = out.shape[0]
     least = np.inf
     sd = floats(d)
     for c in range(d):

@@ -58,14 +58,15 @@ import numpy as np
 
 from psips.kernels.belief import Belief
 from psips.kernels.certificates import dominance, escape, log_volume, looked_along
-from psips.kernels.codes import COUNT
+from psips.kernels.codes import AIM, COUNT, GOAL
 from psips.kernels.front import MEMBERS, Front
-from psips.kernels.grids import floats, ints
+from psips.kernels.grids import as_array, as_grid, floats, ints
 from psips.kernels.halfspace import is_tolerant
-from psips.kernels.jit import bare, part
+from psips.kernels.jit import bare, kernel, part
 from psips.kernels.model import Floats, Ints, Model
 
 OPEN, IN, OUT = range(3)
+HINTED, AGAINST = range(2)  # places of an open answer, and of its rival, in a hint
 WITHIN, OUTSIDE, ESCAPES = range(3)  # kinds of claims
 SHARE_WITHIN = 0.6  # of delta, where there are all three kinds; escapes have the rest
 SHARE_OUTSIDE = 0.05
@@ -185,6 +186,23 @@ def judge_answers(
             return levels
 
 
+@kernel
+def settle_answers(
+    model: Model, belief: Belief, front: Front, log_inverse: float, known: Ints
+) -> tuple[Ints, Ints]:
+    """Verdicts and rivals for callers in Python, see `judge_answers`.
+
+    ``known`` (n,) are verdicts known otherwise, or OPEN.
+    """
+    verdict, rival, strength = ints(model.n), ints(model.n), floats(model.n)
+    before = as_grid(known)
+    for z in range(model.n):
+        verdict[z] = before[z]
+    Y = looked_along(model)
+    judge_answers(model, belief, front, Y, log_inverse, verdict, rival, strength)
+    return as_array(verdict), as_array(rival)
+
+
 @part
 def all_settled(
     model: Model, belief: Belief, front: Front, log_inverse: float, verdict: Ints, hint: Floats
@@ -195,7 +213,7 @@ def all_settled(
     and OPEN; it is changed.
     """
     Y = looked_along(model)
-    z, x = int(hint[0]), int(hint[1])
+    z, x = int(hint[HINTED]), int(hint[AGAINST])
     if x >= 0 and z != x and verdict[z] == OPEN:
         size = front.size[MEMBERS]
         volume = log_volume(model, belief)
@@ -220,8 +238,8 @@ def all_settled(
             weakest = z
     if weakest < 0:
         return True
-    hint[0] = weakest
-    hint[1] = rival[weakest]
+    hint[HINTED] = weakest
+    hint[AGAINST] = rival[weakest]
     return False
 
 
@@ -250,11 +268,11 @@ def reached(
                     wait /= 1.0 / belief.N[z] + 1.0 / belief.N[rival[z]]
                 if wait < soonest:
                     wanted, soonest = z, wait
-    if goal[0] != COUNT:
-        wanted = goal[1]
-    hint[1] = -1.0
+    if goal[GOAL] != COUNT:
+        wanted = goal[AIM]
+    hint[AGAINST] = -1.0
     if wanted >= 0:
-        hint[0], hint[1] = wanted, rival[wanted]
-    if goal[0] == COUNT:
-        return proven >= goal[1] or unsettled == 0
+        hint[HINTED], hint[AGAINST] = wanted, rival[wanted]
+    if goal[GOAL] == COUNT:
+        return proven >= goal[AIM] or unsettled == 0
     return verdict[wanted] != OPEN

@@ -15,7 +15,7 @@ def move(p: Posterior, z: int, m: int, xs: Ints, cs: Ints, y: Floats, shift: Flo
     """Write the shift along sum_k y_k (z - x_k)(c_k): the covariance with it.
 
     Separate: ``shift`` (n, d) holds the arms' moves; only rows z and xs are written.
-    With blocks it holds those of all arms.
+    Joint: how theta (h, d) moves.
     Linear: ``shift`` (h, d); answer ``a`` moves by its row of W times it.
     """
     d = shift.shape[1]
@@ -40,7 +40,7 @@ def move(p: Posterior, z: int, m: int, xs: Ints, cs: Ints, y: Floats, shift: Flo
                 for i in range(shift.shape[0]):
                     for e in range(d):
                         i_e = i * d + e
-                        shift[i, e] += y[k] * (p.G[i_e, z * d + c] - p.G[i_e, x * d + c])
+                        shift[i, e] += y[k] * (p.X[i_e, z * d + c] - p.X[i_e, x * d + c])
                 continue
             for i in range(shift.shape[0]):
                 along = y[k] * (p.W[z, i] - p.W[x, i])
@@ -59,8 +59,11 @@ def moved(p: Posterior, a: int, shift: Floats, touched: bool, out: Floats) -> No
         if p.separate:
             if touched:
                 total += shift[a, c]
-        elif p.G.shape[0] > 0:
+        elif p.G.shape[0] > 0 and p.A.shape[0] == 0:
             total += shift[a, c]
+        elif p.G.shape[0] > 0:
+            for i in range(shift.shape[0]):
+                total += p.Z[a, i] * shift[i, c]
         else:
             for i in range(shift.shape[0]):
                 total += p.W[a, i] * shift[i, c]
@@ -108,7 +111,8 @@ def precision_form(R: Floats, a: int, x: Floats, then: Floats, row: Floats) -> f
 def displacement(p: Posterior, then: Floats, R: Floats, V: Floats, row: Floats) -> float:
     """How far theta is from where it was ``then``, in the metric of that time.
 
-    ``R`` (n, d, d) are the factors of that time, or ``V`` (h, h) the precision.
+    ``R`` (n, d, d) are the factors of that time, or ``V`` (h, h) the precision; linear, with
+    the covariance of a result as it is now.
     """
     h, d = then.shape
     square = 0.0
@@ -139,16 +143,16 @@ def displacement(p: Posterior, then: Floats, R: Floats, V: Floats, row: Floats) 
 
 @bare
 def growth(p: Posterior, R: Floats) -> float:
-    """Return what no variance has grown beyond since the factors of the arms were ``R``.
+    """Return what no variance has grown beyond since the factors were ``R``.
 
-    The largest eigenvalue of M = R^-1 C R^-T is at most 1 + ||M - I||, of any arm. 1 if
-    covariances cannot grow.
+    The largest eigenvalue of M = R^-1 C R^-T is at most 1 + ||M - I||, of any arm; linear: of
+    the covariance of a result. 1 if covariances cannot grow.
     """
     most = 1.0
     if p.room.shape[0] == 0:
         return most
     X, M, d = p.room[0], p.room[1], p.mu.shape[1]
-    for a in range(p.mu.shape[0]):
+    for a in range(p.R.shape[0]):
         same = True
         for c in range(d):
             for e in range(c + 1):
@@ -180,8 +184,21 @@ def growth(p: Posterior, R: Floats) -> float:
 
 @bare
 def _gains_of_change(p: Posterior, change: Floats, gains: Floats) -> None:
-    """g(a) = ||change^T a||^2 in Sigma^-1, linear; ``change`` (h, d) is whitened on the way."""
+    """g(a) = ||change^T a||^2 in Sigma^-1, linear; ``change`` (h, d) is whitened on the way.
+
+    If joint, in the inverse of the arm's own covariance.
+    """
     h, d = change.shape
+    if p.G.shape[0] > 0:
+        for a in range(gains.shape[0]):
+            gains[a] = 0.0
+            for c in range(d):
+                along = 0.0
+                for e in range(c + 1):
+                    for i in range(h):
+                        along += p.H[a, c, e] * p.A[a, i] * change[i, e]
+                gains[a] += along * along
+        return
     for i in range(h):
         for c in range(d):
             for e in range(c):
@@ -231,6 +248,9 @@ def gains_of_move(
         for k in range(m):
             gains[z] += y[k] * shift[z, cs[k]] / p.N[z]
             gains[xs[k]] -= y[k] * shift[xs[k], cs[k]] / p.N[xs[k]]
+        return
+    if p.G.shape[0] > 0 and p.A.shape[0] > 0:
+        _gains_of_change(p, shift, gains)
         return
     if p.G.shape[0] > 0:
         for a in range(gains.shape[0]):

@@ -22,7 +22,8 @@ MIXABILITY = 0
 # Places in Run.room.
 ROOM, BUDGET = range(2)
 # Places in Run.steps.
-REBUILD = 0
+REBUILD, LEARN = range(2)
+STEPS = 2
 
 
 @record
@@ -77,4 +78,6 @@ class Run(Record):
     outcome: Floats  # see `psips.kernels.outcome`
     key: Stream  # of all draws
     room: Floats  # (2,) what may be spent, pending asks included, now and in all; or inf
-    steps: Ints  # (1,) addresses of steps that other steps take
+    steps: Ints  # (2,) addresses of steps that other steps take, 0 where there is none
+    arm: Ints  # (1,) of the result just pulled
+    result: Floats  # (d,) itself

@@ -19,6 +19,7 @@ from psips.rules import STOPPING, Rules
 from psips.rules.evidence import Curve
 from psips.session import Session
 from psips.session.engine import Engine
+from psips.session.engines import engine_for
 from psips.session.mixed import MixedEngine
 from psips.session.status import settled
 from psips.study import Study
@@ -151,8 +152,7 @@ def _replay(history: History, looks: Ints) -> Iterator[Engine]:
     x = problem.inward(problem.compared(history.values))
     by_one = len(empty_scatter(model).C) > 0  # the noise is worked out from single results
     if STOPPING[known.stopping].curve.retold or by_one:  # or: what came after the prediction
-        kind = Engine if history.blocks is None else MixedEngine
-        yield from _retold(kind(model, program, history.key), history, x, looks)
+        yield from _retold(engine_for(model)(model, program, history.key), history, x, looks)
         return
     N, sums = np.zeros(model.K), np.zeros((model.K, model.d))
     done = 0

@@ -85,7 +85,7 @@ def model_of(stated: Stated, coordinates: Coordinates) -> Model:
             stated.signs,
             0 if stated.control is None else stated.answer_index(stated.control),
         ),
-        joint=stated.blocks,
+        joint=stated.joint,
     )
 
 

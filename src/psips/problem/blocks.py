@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from psips.errors import InputError
-from psips.problem.noise import KNOWN
-
-WIDEST = 1500  # arms times objectives: their whole covariance is kept
+from psips.problem.noise import KNOWN, WIDEST
 
 
 def check_blocks(unstructured: bool, noise: str, guess: object, partial: bool) -> None:

@@ -15,6 +15,7 @@ from psips.errors import InputError, unknown
 from psips.input.checks import Table
 from psips.kernels.model import Floats
 from psips.problem.gaps import gaps
+from psips.problem.item_noise import ItemNoise
 from psips.problem.parameters import Ball
 from psips.problem.problem import Problem
 
@@ -25,12 +26,13 @@ KINDS = ("dominated", "incomparable", "tied")
 
 
 class Truth(NamedTuple):
-    """A problem, its theta, the shape of its noise, and its covariance if that is not told."""
+    """A problem, its theta, the shape of its noise, and what a rule is not told of it."""
 
     problem: Problem
     theta: Floats
     noise: str = "gaussian"
     known: Problem | None = None
+    items: ItemNoise | None = None
 
 
 def near_tie(gap: float = 0.1, d: int = 1, lead: float = 2.0, rho: float = 0.0) -> Truth:

@@ -20,6 +20,7 @@ from psips.problem.asked_instances import BUILDERS as ASKED
 from psips.problem.gaps import hardness, hardness_floor
 from psips.problem.hard_instances import BUILDERS as HARD
 from psips.problem.hard_instances import Truth
+from psips.problem.item_noise import ItemNoise
 from psips.problem.limits import is_right_within, optimal_and_allowed
 from psips.problem.noisy_instances import BUILDERS as NOISY
 from psips.problem.problem import Problem
@@ -53,6 +54,8 @@ class Instance:
         Raw results, if measurements are to be rows drawn from them.
     truth : Problem, optional
         The same problem with the noise that results have, where ``problem`` is not told.
+    items : ItemNoise, optional
+        If results share items, how they scatter between items and within them.
     params : dict
         What the instance was built with, if it is a built-in one; the file, if from a file.
 
@@ -69,6 +72,7 @@ class Instance:
     noise: str = "gaussian"
     results: Results | None = None
     truth: Problem | None = None
+    items: ItemNoise | None = None
     params: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -97,9 +101,11 @@ class Instance:
                     f"for arm {self.problem.arms[i]!r} in {self.problem.objectives[c]!r}"
                 )
 
-    @property
+    @cached_property
     def known(self) -> Problem:
-        """The problem with the noise that results have."""
+        """The problem with the noise that results have; of those that share items, within."""
+        if self.items is not None:
+            return self.items.within_items(self.problem, self.arm_means)
         return self.problem if self.truth is None else self.truth
 
     @cached_property
@@ -229,8 +235,8 @@ def random_bernoulli(
 def _instance(build: Callable[..., Truth]) -> Callable[..., Instance]:
     @wraps(build)  # signature and docstring are those of the builder
     def made(**params: Any) -> Instance:
-        problem, theta, noise, known = build(**params)
-        return Instance(problem.name, problem, theta, noise, truth=known)
+        problem, theta, noise, known, items = build(**params)
+        return Instance(problem.name, problem, theta, noise, truth=known, items=items)
 
     return made
 

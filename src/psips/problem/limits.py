@@ -79,7 +79,7 @@ def read_limits(
         found += _read(metrics, scales, control, " ".join(text.split()))
     if found and not unstructured:
         raise InputError(
-            "limits cannot be reckoned with for arms with features: leave the features out, or "
+            "limits do not go with arms that have features: leave out the features, or "
             "the limits"
         )
     limited = {limit.metric for limit in found}
@@ -137,7 +137,7 @@ def _read(
             and sign * (ends[1 if sign > 0 else 0] - number) < 0
         ):
             raise InputError(
-                f"nobody can meet the limit {quote(text)}: values of {quote(metric)} lie "
+                f"no arm can meet the limit {quote(text)}: values of {quote(metric)} lie "
                 f"between {ends[0]:g} and {ends[1]:g}"
             )
     return found
@@ -150,7 +150,7 @@ def _check_met(metrics: Sequence[str], found: Sequence[Limit]) -> None:
             same = low.metric == high.metric and low.factor == high.factor
             if same and low.sign > 0 > high.sign and low.bound >= high.bound:
                 raise InputError(
-                    f"nobody can meet the limits on {quote(metrics[low.metric])}: "
+                    f"no arm can meet the limits on {quote(metrics[low.metric])}: "
                     f"{quote(low.text)}"
                     + ("" if low.text == high.text else f" and {quote(high.text)}")
                     + " leave no room"

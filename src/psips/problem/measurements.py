@@ -53,7 +53,7 @@ def read_values(problem: Problem, given: Any) -> Floats:
         if missing and not problem.partial:
             raise InputError(
                 f"the result has no value for objective {listing(missing)}: give it, or allow "
-                f"for results with holes by partial=True in the problem"
+                f"missing values with partial=True in the problem"
             )
         cells = [named.get(objective) for objective in objectives]
     elif isinstance(given, Sequence | np.ndarray) and not isinstance(given, str | bytes):
@@ -77,7 +77,7 @@ def read_cell(problem: Problem, c: int, cell: Any) -> float:
             return math.nan
         raise InputError(
             f"the value of {quote(objective)} is missing (it is {quote(cell)}): give it, or "
-            f"allow for results with holes by partial=True in the problem"
+            f"allow missing values with partial=True in the problem"
         )
     return problem.scales[c].check(objective, _number(problem, c, cell))
 

@@ -16,6 +16,7 @@ from psips.problem.scales import Scale
 
 KNOWN, ESTIMATE, PER_ARM = "known", "estimate", "per-arm"
 UNKNOWN = (ESTIMATE, PER_ARM)
+WIDEST = 1500  # answers times objectives, where their whole covariance is kept
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,23 @@ def read_noise(
         try:
             found.append(read_covariance(objectives, one))
         except InputError as error:
-            raise InputError(f"of arm {quote(arm)}: {error}") from None
+            raise InputError(f"arm {quote(arm)}: {error}") from None
     return KNOWN, frozen(np.array(found))
+
+
+def check_noise_of_fit(noise: str, joint: bool, n: int, d: int) -> None:
+    """Refuse noise that cannot be reckoned with for arms with features."""
+    if noise == PER_ARM:
+        raise InputError(
+            "with features the noise is estimated from all results together, not for each arm: "
+            "leave the covariance out, or give one for each arm"
+        )
+    if joint and n * d > WIDEST:
+        raise InputError(
+            f"with features, results with holes and noise of each arm's own are reckoned with "
+            f"for {WIDEST // d:,} answers in {d} objectives at most, got {n:,}: give one "
+            f"covariance for all arms and complete results, or ask about fewer answers"
+        )
 
 
 def read_guess(objectives: Sequence[str], noise: str, guess: object) -> NoiseGuess | None:

@@ -13,8 +13,17 @@ from typing import Any
 import numpy as np
 
 from psips.errors import InputError, unknown
-from psips.problem.hard_instances import Truth, check_count, check_positive, equal
-from psips.problem.noise import UNKNOWN
+from psips.kernels.model import Floats
+from psips.problem.hard_instances import (
+    Truth,
+    check_count,
+    check_positive,
+    equal,
+    linear,
+    linear_slope,
+)
+from psips.problem.item_noise import read_item_noise
+from psips.problem.noise import ESTIMATE, UNKNOWN
 from psips.problem.problem import Problem
 
 SHAPES = ("gaussian", "student", "lognormal")
@@ -70,9 +79,76 @@ def chances(p: float = 0.5, gap: float = 0.08, told: str = "per-arm") -> Truth:
     )
 
 
+def untold_linear(
+    K: int = 8,
+    h: int = 3,
+    d: int = 2,
+    norm: float = 3.0,
+    scale: float = 1.0,
+    unit: float = 1.0,
+    answers: int = 0,
+    rho: float = 0.0,
+    seed: int = 0,
+) -> Truth:
+    """Linear arms in any units, as `linear` has them; the noise is not told."""
+    made = linear(K, h, d, norm, scale, unit, answers=answers, seed=seed)
+    return _untold("untold-linear", made.problem, made.theta, unit**2 * equal(d, rho))
+
+
+def untold_line(
+    K: int = 5,
+    slope: float = 0.5,
+    d: int = 1,
+    across: int = 0,
+    offset: float = 20.0,
+    rho: float = 0.0,
+) -> Truth:
+    """Means offset + slope x at K places of [0, 1], falling in ``across`` of d objectives."""
+    check_positive("slope", slope)
+    check_count("across", across, 0)
+    made = linear_slope(K, offset, slope)
+    slopes = np.where(np.arange(d) < across, -slope, slope)
+    theta = np.vstack([np.full(d, offset), slopes])
+    return _untold("untold-line", made.problem, theta, equal(d, rho))
+
+
+def _untold(name: str, like: Problem, theta: Floats, covariance: Floats) -> Truth:
+    """Return a truth with the features of another problem, and noise that is not told."""
+    data = {**like.to_dict(), "name": name}
+    d = theta.shape[1]
+    data["objectives"] = [f"objective {c + 1}" for c in range(d)]
+    data["directions"] = ["max"] * d
+    told, known = (
+        Problem.from_dict({**data, "covariance": one})
+        for one in (ESTIMATE, covariance.tolist())
+    )
+    return Truth(told, theta, "gaussian", known)
+
+
+def shared_items(
+    gap: float = 0.3, d: int = 2, between: float = 0.6, shape: str = "gaussian"
+) -> Truth:
+    """As untold, with a share of the variance between items that all arms go through."""
+    made = untold(gap=gap, d=d, shape=shape)
+    problem = Problem(
+        name="shared-items",
+        objectives=made.problem.objectives,
+        arms=made.problem.arms,
+        blocks=True,
+    )
+    items = read_item_noise(problem, [1.0] * d, between)
+    return Truth(problem, made.theta, shape, items=items)
+
+
 def _check_told(told: str) -> None:
     if told not in UNKNOWN:
         raise unknown("told", told, UNKNOWN)
 
 
-BUILDERS: dict[str, Callable[..., Truth]] = {"untold": untold, "chances": chances}
+BUILDERS: dict[str, Callable[..., Truth]] = {
+    "untold": untold,
+    "untold-linear": untold_linear,
+    "untold-line": untold_line,
+    "chances": chances,
+    "shared-items": shared_items,
+}

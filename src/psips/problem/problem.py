@@ -30,7 +30,14 @@ from psips.problem.coordinates import (
 from psips.problem.costs import read_costs
 from psips.problem.features import read_design
 from psips.problem.limits import only_limited, read_limits
-from psips.problem.noise import KNOWN, PER_ARM, NoiseGuess, read_guess, read_noise
+from psips.problem.noise import (
+    ESTIMATE,
+    PER_ARM,
+    NoiseGuess,
+    check_noise_of_fit,
+    read_guess,
+    read_noise,
+)
 from psips.problem.parameters import Ball, Box, Prior, read_prior
 from psips.problem.recorded import read_record
 from psips.problem.scales import Scale, read_scale
@@ -56,8 +63,9 @@ class Problem(Stated):
         the logarithm).
     covariance : matrix, one variance per objective, or mapping from objective to variance
         Of the noise of one measurement. A mapping from arm to any of these, or an array
-        (K, d, d), if it differs from arm to arm. ``"per-arm"``, the default: to be estimated,
-        for each arm; ``"estimate"``: to be estimated, and the same for all arms.
+        (K, d, d), if it differs from arm to arm. ``"per-arm"``: to be estimated, for each arm;
+        ``"estimate"``: to be estimated, and the same for all arms. If left out, it is
+        estimated: for each arm without features, for all together with them.
     arms : names, or how many
         Taken from ``features`` if left out. With a DataFrame of features: the rows to use.
     features : (K, h) array or DataFrame with the arms' names as index, optional
@@ -134,7 +142,7 @@ class Problem(Stated):
         self,
         *,
         objectives: Sequence[object] | Mapping[Any, Any],
-        covariance: object = PER_ARM,
+        covariance: object = None,
         arms: Iterable[object] | int | None = None,
         features: object = None,
         answers: object = None,
@@ -186,6 +194,8 @@ class Problem(Stated):
                 read_design(features, arms, answers, intercept)._asdict().items()
             ):
                 put(field, frozen(value) if isinstance(value, np.ndarray) else value)
+        if covariance is None:
+            covariance = PER_ARM if self.unstructured else ESTIMATE
         for field, found in zip(
             ("noise", "covariance"),
             read_noise(self.objectives, self.arms, covariance),
@@ -229,13 +239,8 @@ class Problem(Stated):
 
     def _check_noise(self) -> None:
         """Refuse what cannot be reckoned with features, or with holes in many objectives."""
-        one = self.noise == KNOWN and self.covariance is not None and self.covariance.ndim == 2
-        if not self.unstructured and not (one and not self.partial):
-            what = "results with holes" if one else "noise that is not known, or not the same,"
-            raise InputError(
-                f"{what} cannot be reckoned with for arms with features: give one covariance "
-                f"for all arms and complete results, or leave the features out"
-            )
+        if not self.unstructured:
+            check_noise_of_fit(self.noise, self.joint, self.n, self.d)
         if self.blocks:
             check_blocks(self.unstructured, self.noise, self.noise_guess, self.partial)
             check_size_of_blocks(self.K, self.d)

@@ -26,7 +26,8 @@ from psips.problem.file_tables import (
     read_truth,
 )
 from psips.problem.instances import NOISES, Instance, Results
-from psips.problem.noise import PER_ARM, NoiseGuess
+from psips.problem.item_noise import ItemNoise, read_item_noise
+from psips.problem.noise import NoiseGuess
 from psips.problem.parameters import Ball, Box, Prior
 from psips.problem.problem import Problem
 from psips.problem.question import read_budget, read_goal
@@ -42,6 +43,7 @@ OBJECTIVE_KEYS = ("name", *SCALE_KEYS, "variance")
 SET_KEYS = ("ball", "low", "high")
 PRIOR_KEYS = ("means", "pulls")
 NOISE_GUESS_KEYS = ("covariance", "results")
+ITEM_NOISE_KEYS = ("covariance", "between")
 SEED_BITS = 128
 RULE_NUMBERS = ("eta", "alpha", "kappa")
 RULE_KEYS = (
@@ -64,6 +66,8 @@ class ProblemFile:
     results : Results or None
         The raw results to draw measurements from, if the file has them.
     guess : Guess or None
+    items : ItemNoise or None
+        If results share items, how they are thought to scatter, for plans and simulations.
     delta, seed : float or None, int or None
     budget : float or None
         What may be spent: results, or cost if the problem has costs.
@@ -81,6 +85,7 @@ class ProblemFile:
     noise: str
     results: Results | None
     guess: Guess | None
+    items: ItemNoise | None
     delta: float | None
     seed: int | None
     budget: float | None
@@ -102,6 +107,7 @@ class ProblemFile:
             self.theta,
             self.noise,
             self.results,
+            items=self.items,
             params={"file": str(self.path)},
         )
 
@@ -198,7 +204,8 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
     guess = read_guess(path, data, problem)
     study = optional(data, "study", dict) or {}
     return ProblemFile(
-        path, problem, theta, noise, results, guess, delta, seed, budget, goal, rules, study
+        *(path, problem, theta, noise, results, guess, _item_noise(data, problem, noise)),
+        *(delta, seed, budget, goal, rules, study),
     )
 
 
@@ -243,7 +250,7 @@ def _objectives(data: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
             raise InputError("give either 'covariance' or a variance per objective, not both")
         return said, data["covariance"]
     if len(without) == len(entries):
-        return said, PER_ARM
+        return said, None
     if without:
         raise InputError(
             f"objective {without[0]!r} has no variance: add one, or the key 'covariance'"
@@ -308,10 +315,26 @@ def _costs(path: Path, data: Mapping[str, Any]) -> Any:
 
 def _noise_guess(data: Mapping[str, Any]) -> NoiseGuess | None:
     table = optional(data, "noise_guess", dict)
-    if table is None:
+    if table is None or data.get("blocks"):
         return None
     check_exactly("key of [noise_guess]", table, NOISE_GUESS_KEYS)
     return NoiseGuess(table["covariance"], table["results"])
+
+
+def _item_noise(data: Mapping[str, Any], problem: Problem, noise: str) -> ItemNoise | None:
+    """Read the guess of the noise of results that share items."""
+    if "noise_guess" not in data or not problem.blocks:
+        return None
+    table = data["noise_guess"]
+    check_keys("key of [noise_guess] with blocks", table, ITEM_NOISE_KEYS)
+    if "between" not in table:
+        raise InputError(
+            "with blocks [noise_guess] is for plans and simulations, and needs 'between': the "
+            "share of the variance that is between items"
+        )
+    return read_item_noise(
+        problem, table.get("covariance"), table["between"], noise == "bernoulli"
+    )
 
 
 def _blocks(path: Path, data: Mapping[str, Any]) -> Any:

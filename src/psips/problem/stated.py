@@ -81,6 +81,12 @@ class Stated:
         """Whether proofs go by each arm and objective, see `psips.kernels.marginal`."""
         return self.covariance is None or self.covariance.ndim == 3 or self.partial
 
+    @property
+    def joint(self) -> bool:
+        """Whether means of answers and objectives are correlated in no simple way."""
+        each = self.covariance is not None and self.covariance.ndim == 3
+        return self.blocks or (not self.unstructured and (self.partial or each))
+
     @cached_property
     def _arm_indices(self) -> dict[str, int]:
         return {arm: i for i, arm in enumerate(self.arms)}

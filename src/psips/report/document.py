@@ -158,7 +158,7 @@ def _held(study: Study) -> str:
 
 def _remaining(known: Status) -> str:
     more = known.evidence.get("remaining")
-    return "" if more is None else f", about {more:,.0f} more results (an even chance)"
+    return "" if more is None else f", about {more:,.0f} more results (even odds)"
 
 
 def _promise(state: State) -> str:
@@ -194,9 +194,10 @@ def _noise(known: Status) -> str:
         rows.append([arm, *cells])
     head = ["arm", *(f"sd of {o} (95%)" for o in objectives), *pairs]
     missing = f"<p>{escape(known.not_known)}.</p>" if known.not_known else ""
+    middle = "mean of its arm" if known.fit is None else "linear fit"
     return (
         "<h2>The noise as estimated</h2>\n<p>Standard deviations of one result, around the "
-        "mean of its arm; the intervals hold if the noise is normal.</p>\n"
+        f"{middle}; the intervals hold if the noise is normal.</p>\n"
         f"{missing}{table(head, rows, right=1)}"
     )
 
@@ -254,9 +255,9 @@ def _assumptions(found: Diagnosis) -> str:
     ]
     head = ["finding", "what", "how sure", "what to do"]
     level = (
-        '<p class="small">p: the chance of something as striking, of its kind, in results that '
-        f"are as assumed. It is said if that happens by chance in at most {found.level:g} of "
-        "such studies, at each look anew.</p>"
+        '<p class="small">p: how often results that are as assumed would show something as '
+        f"striking, of its kind. Findings are reported where that happens by chance in at most "
+        f"{found.level:g} of such studies, at every look.</p>"
     )
     return (
         "<h2>Do the results look like what was assumed?</h2>\n"
@@ -320,9 +321,9 @@ def _verdicts(state: State, known: Status) -> str:
         else "Candidates are the Pareto set of the estimates; nothing is concluded yet."
     )
     return (
-        f"<h2>Answers</h2>\n<p>{finding} Proof: what is proven of the single answer by now; "
+        f"<h2>Answers</h2>\n<p>{finding} Proof: what is proven of each answer by now; "
         f"{escape(verdicts_promise(state.rules, state.problem))}. "
-        "&ldquo;About n more&rdquo; results complete a proof with an even chance.</p>\n"
+        "After &ldquo;about n more&rdquo; results the odds of a proof are even.</p>\n"
         f"{table(head, rows)}"
     )
 

@@ -151,7 +151,7 @@ class Rules:
         if self.calibration not in stopping.calibrations and len(of) == 1:
             known = _enumerated(stopping.calibrations)
             raise InputError(
-                f"the calibration {self.calibration!r} is one of the rule {of[0]!r}: the rule "
+                f"the calibration {self.calibration!r} belongs to the rule {of[0]!r}: the rule "
                 f"{self.stopping!r} has {known}; leave calibration out"
             )
         if self.calibration == "proven" and stopping.unproven:

@@ -58,7 +58,7 @@ def check_fit(sampling: SamplingRule, stopping: StoppingRule, problem: Problem) 
     if problem.prior is not None and not stopping.prior:
         name = next(name for name, one in STOPPING.items() if one is stopping)
         raise InputError(
-            f"a prior serves the stopping rule 'bayes': the rule {name!r} is "
+            f"only the stopping rule 'bayes' uses a prior: the rule {name!r} is "
             f"proven, or measured, for the data alone; choose stopping='bayes' or leave "
             f"the prior out"
         )
@@ -100,6 +100,12 @@ def check_noise(
         raise InputError(
             f"the stopping rule {stopping!r} is not made for results that share items: choose "
             f"stopping='glr' with calibration='measured', which is the default"
+        )
+    if not problem.unstructured and (rule.settles or calibration == "proven"):
+        raise InputError(
+            f"nothing is proven of arms with features and {what}: give one covariance for all "
+            f"arms and complete results, or choose stopping='glr' with calibration='measured', "
+            f"which is the default"
         )
     fits = rule.any_noise or (rule.given_noise and not estimated)
     if not fits or calibration == "proven":
@@ -165,11 +171,14 @@ def check_limits(
             f"the goal {goal.text!r} is looked for by the stopping rule 'certified', which is "
             f"not made for limits: leave the goal out, or the limits"
         )
-    if problem.prior is not None or problem.blocks:
+    if problem.blocks:
         raise InputError(
-            f"{'blocks' if problem.blocks else 'a prior'} and limits do not go together: leave "
-            f"one of them out"
+            "limits are kept by the mean of each arm, which results that share items tell less "
+            "of than of differences: leave the limits out, or the blocks, which takes more "
+            "results, not fewer"
         )
+    if problem.prior is not None:
+        raise InputError("a prior and limits do not go together: leave one of them out")
 
 
 def steps_of(

@@ -18,26 +18,26 @@ from psips.kernels.accounts import (
     Account,
     conclude_account,
 )
-from psips.kernels.belief import RESULTS, SPANNED, Belief, empty_belief, learn, settle
+from psips.kernels.belief import RESULTS, Belief, empty_belief, learn, settle
 from psips.kernels.budget import NO_ROOM
 from psips.kernels.cover import RECORDS, Cover, capacity_for
 from psips.kernels.front import MEMBERS, Front
 from psips.kernels.functionals import weigh_account
 from psips.kernels.jit import address, no_steps
 from psips.kernels.loop import ASK, PREDICT, RUN, TELL, drive
-from psips.kernels.model import OWN, POOLED, Floats, Model, Stream
+from psips.kernels.model import Floats, Model, Stream
 from psips.kernels.noise import Source, nowhere
 from psips.kernels.outcome import HINT, OUTCOMES, STOPPED, Outcome
 from psips.kernels.posterior import OWN as REFRESHED
 from psips.kernels.ratio import looked_at
 from psips.kernels.rival import Rival, empty_rival
-from psips.kernels.scatter import ENOUGH, students_share
 from psips.kernels.scene import LITERALS, PROPOSALS, Scene, empty_scene
-from psips.kernels.state import ASKED, REBUILD, Learner, Run, empty_learner
+from psips.kernels.state import ASKED, LEARN, REBUILD, STEPS, Learner, Run, empty_learner
 from psips.rules.program import Program
 from psips.session.limited import change_within, probabilities_within
 from psips.session.parts import arrays_of, fill, fill_arrays, plain_of
 from psips.session.predictions import Predictions
+from psips.session.uncertainty import Uncertainty
 
 FORMAT = 6  # of snapshots
 SWIFT = 100  # answers up to which a step takes no time that anybody would cut short
@@ -46,7 +46,7 @@ FIRST_SLICE = 64  # results in the first of them
 NOTHING = "nothing keeps the limits"  # an answer too
 
 
-class Engine:
+class Engine(Uncertainty):
     """One run: what is known, the candidate set, the learner, and the key of its draws.
 
     ``prior``, pulls (K,) and means (K, d), counts as results that were there from the start.
@@ -79,7 +79,8 @@ class Engine:
         self._nowhere = nowhere(model)
         self.predictions = Predictions(model, program.options.calibration.log_inverse)
         self._steps: dict[str, Any] = {}
-        self._shared = no_steps(1)
+        self._shared = no_steps(STEPS)
+        self._pulled, self._result = np.zeros(1, np.int64), np.zeros(model.d)
         self._hold_together()
         if prior is not None:
             nothing = np.zeros((model.K, model.d))
@@ -98,6 +99,8 @@ class Engine:
             self.key,
             self.room,
             self._shared,
+            self._pulled,
+            self._result,
         )
 
     def know(self, pulls: Floats, B: Floats, sums: Floats | None = None) -> None:
@@ -134,7 +137,7 @@ class Engine:
     def learn(self, arm: int, x: Floats) -> None:
         """Take in one result, without judging yet."""
         belief = self.belief
-        if self.model.unstructured and not len(belief.scatter.C):  # nothing to compile for
+        if self._averages:  # nothing to compile for
             belief.pulls[arm] += 1.0
             belief.N[arm] += 1.0
             belief.tally[RESULTS] += 1
@@ -143,6 +146,11 @@ class Engine:
         else:
             learn(self.model, belief, arm, x)
         self.learner.pending[arm] = max(0.0, self.learner.pending[arm] - 1.0)
+
+    @property
+    def _averages(self) -> bool:
+        """Whether a result counts in its arm's mean and nowhere else."""
+        return self.model.unstructured and not len(self.belief.scatter.C)
 
     def judge(self) -> None:
         """Bring candidate set and stopping rule up to date with the results."""
@@ -169,8 +177,8 @@ class Engine:
         least = self.model.noise.least if self.model.unstructured else 1
         if len(first) and results.min() < least:
             arm = int(first[results.argmin()])
-        elif len(belief.scatter.C):  # too few values in some objective, or all the same
-            return -1
+        elif self.model.unstructured and len(belief.scatter.C):
+            return -1  # too few values in some objective, or all the same
         elif self.program.plain_ahead:
             learner.tally[ASKED] += 1
             learner.played[:] += self.model.explore
@@ -206,6 +214,8 @@ class Engine:
         renew = self._address(program.renew)
         choose = self._address(program.choose) if mode != TELL else 0
         judge = self._address(program.judge) if mode != ASK else 0
+        if mode == RUN and not self._averages:
+            self._shared[LEARN] = self._address("loop:learn_pulled")
         while True:
             arm: int = drive(self._run, choose, renew, judge, source, noise_key, mode, results)
             if arm != PREDICT:
@@ -264,14 +274,6 @@ class Engine:
         return [int(a) for a in self.front.members[: self.front.size[MEMBERS]]]
 
     @property
-    def ready(self) -> bool:
-        """Whether results suffice to judge, see `psips.kernels.belief.ready`."""
-        if self.model.unstructured:
-            known = self.belief.scatter.freedom >= ENOUGH
-            return bool((self.belief.pulls > 0).all() and known.all())
-        return bool(self.belief.tally[SPANNED] == 1)
-
-    @property
     def limited(self) -> bool:
         """Whether answers have to keep limits."""
         return len(self.model.limits.metric) > 0
@@ -311,13 +313,16 @@ class Engine:
 
     def probabilities(self, draws: int = 4096) -> tuple[Floats, Floats]:
         """By answer, the probability of being Pareto-optimal and its standard error."""
-        from psips.kernels.estimate import probabilities
+        from psips.kernels.estimate import FEW, probabilities, survey
 
         if self.limited:
             return probabilities_within(
                 self.model, self.belief.theta, self.covariances(), self.key
             )
-        return attentively(probabilities, self._aside(plain=True), self.key, draws)
+        scene, common = self._aside(plain=True), (np.zeros(0), 0.0)
+        if self.model.n > FEW:
+            common = attentively(survey, scene, self.key)
+        return attentively(probabilities, scene, self.key, draws, *common)
 
     def _aside(self, plain: bool = False) -> Scene:
         """Return what is known and room to look at it, so that the run is left as it is.
@@ -326,27 +331,6 @@ class Engine:
         """
         model = replace(self.model, slack=self.model.level) if plain else self.model
         return empty_scene(model, self.belief, capacity_for(model))
-
-    def covariances(self) -> Floats:
-        """Return the covariance (n, d, d) of each answer's mean; NaN where it is not known.
-
-        Of noise that is estimated: as estimated, without the tail of Student's law.
-        """
-        model, belief, scatter = self.model, self.belief, self.belief.scatter
-        if not model.unstructured:
-            if not self.ready:
-                return np.full((model.n, model.d, model.d), np.nan)
-            widths = ((model.Z @ belief.F) ** 2).sum(axis=1)  # z^T V^-1 z, V^-1 = F F^T
-            return np.asarray(widths[:, None, None] * model.Sigma)
-        if not len(scatter.C):
-            pulls = np.where(belief.pulls > 0, belief.N, np.nan)
-            return np.asarray(model.Sigma / pulls[:, None, None])
-        known = scatter.freedom >= ENOUGH
-        found = np.where(known[:, None, None], scatter.C, np.nan)
-        if model.noise.mode not in (POOLED, OWN):
-            return found
-        shares = [students_share(f, scatter.level[0]) for f in np.maximum(scatter.freedom, 1.0)]
-        return np.asarray(found / np.array(shares)[:, None, None])
 
     def snapshot(self) -> dict[str, Any]:
         """Return the state as plain data; floats survive JSON to the bit."""

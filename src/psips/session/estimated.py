@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psips.errors import listing
+from psips.kernels.belief import SPANNED
+from psips.kernels.model import Floats
 from psips.kernels.scatter import ENOUGH
 from psips.problem import Problem
 from psips.problem.noise import ESTIMATE, KNOWN
 from psips.session.engine import Engine
+from psips.session.joint import JointEngine
 from psips.session.mixed import MixedEngine
 
 if TYPE_CHECKING:
@@ -18,6 +21,19 @@ if TYPE_CHECKING:
 
 NAMED = 3  # arms that are named in a sentence
 BETWEEN = "between items"  # the row of what arms share
+
+
+def usual_variances(problem: Problem, engine: Engine) -> Floats:
+    """Return the variances (d,) of one result: as given, or estimated; the mean of the arms'.
+
+    NaN while they are not known.
+    """
+    if problem.covariance is not None:
+        return np.diag(problem.usual_covariance)
+    if not problem.unstructured:
+        return np.diag(engine.Sigma) if engine.ready else np.full(problem.d, np.nan)
+    each = np.diagonal(engine.covariances(), axis1=1, axis2=2)  # of the means
+    return np.asarray((each * engine.belief.pulls[:, None]).mean(axis=0))
 
 
 def estimated_noise(problem: Problem, engine: Engine) -> pd.DataFrame | None:
@@ -34,18 +50,12 @@ def estimated_noise(problem: Problem, engine: Engine) -> pd.DataFrame | None:
     import pandas as pd
     from scipy.special import chdtri
 
-    scatter, signs = engine.belief.scatter, problem.signs
     rows: dict[str, dict[str, float]] = {}
-    pooled = problem.noise == ESTIMATE
-    groups = {"all arms": range(problem.K)} if pooled else {}
-    for name, places in groups.items() or (
-        (arm, range(a, a + 1)) for a, arm in enumerate(problem.arms)
-    ):
-        count = scatter.count[places]
-        freedom = np.maximum(count - 1.0, 0.0).sum(axis=0)
-        products = scatter.sums[places] * np.swapaxes(scatter.sums[places], 1, 2)
-        S = (scatter.cross[places] - products / np.maximum(count, 1.0)).sum(axis=0)
-        S = S * np.outer(signs, signs)
+    groups = {arm: range(a, a + 1) for a, arm in enumerate(problem.arms)}
+    if problem.noise == ESTIMATE:
+        groups = {"all arms": range(problem.K)}
+    for name, places in groups.items():
+        S, freedom = _products(problem, engine, places)
         row: dict[str, float] = {}
         for c, objective in enumerate(problem.objectives):
             f = float(freedom[c, c])
@@ -61,6 +71,36 @@ def estimated_noise(problem: Problem, engine: Engine) -> pd.DataFrame | None:
                 row[f"correlation of {problem.objectives[e]} and {first}"] = value
         rows[name] = row
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("arm")
+
+
+def _products(problem: Problem, engine: Engine, arms: range) -> tuple[Floats, Floats]:
+    """Return sums of products (d, d) around the means of arms, or the fit, and their degrees.
+
+    Both in the user's orientation, without what a guess is worth.
+    """
+    belief, s = engine.belief, engine.belief.scatter
+    count = s.count[arms]
+    freedom = np.maximum(count - 1.0, 0.0).sum(axis=0)
+    products = s.sums[arms] * np.swapaxes(s.sums[arms], 1, 2)
+    S = (s.cross[arms] - products / np.maximum(count, 1.0)).sum(axis=0)
+    if isinstance(engine, JointEngine):
+        return _products_of_joint(problem, engine)
+    if not problem.unstructured:
+        spanned = engine.belief.tally[SPANNED] == 1
+        means = belief.sums / np.maximum(belief.pulls, 1.0)[:, None]
+        rest = means - engine.model.A @ belief.theta
+        S = S + np.einsum("a,ac,ae->ce", belief.pulls, rest, rest)
+        freedom = np.full_like(S, max(engine.results - engine.model.h, 0) if spanned else 0.0)
+    return S * np.outer(problem.signs, problem.signs), freedom
+
+
+def _products_of_joint(problem: Problem, engine: JointEngine) -> tuple[Floats, Floats]:
+    """Return the same of results with holes, by the covariance as it was estimated."""
+    counts = engine.belief.scatter.count.sum(axis=0)
+    freedom = np.maximum(counts - engine.model.h, 0.0) * engine.ready
+    turn = np.outer(problem.signs, problem.signs)
+    free = np.sqrt(np.outer(np.diag(freedom), np.diag(freedom)))
+    return engine.Sigma * free * turn, freedom
 
 
 def _within_and_between(problem: Problem, engine: MixedEngine) -> pd.DataFrame:
@@ -108,6 +148,8 @@ def not_known(problem: Problem, engine: Engine) -> str:
     unsure: list[int] = np.flatnonzero(scatter < ENOUGH).tolist()
     if not unsure:
         return ""
+    if not problem.unstructured:
+        return _not_known_of_fit(engine)
     least = engine.model.noise.least
     few = [problem.arms[a] for a in unsure if engine.belief.pulls[a] < least]
     names = few or [problem.arms[a] for a in unsure]
@@ -120,4 +162,17 @@ def not_known(problem: Problem, engine: Engine) -> str:
     return (
         f"all results of {whose} are the same in some objective, so that {their} noise is not "
         f"known: if it is 0 or 1, register it as binary, or give a noise_guess"
+    )
+
+
+def _not_known_of_fit(engine: Engine) -> str:
+    """Say why the noise around a linear fit is not known."""
+    model = engine.model
+    if model.joint and not engine.belief.tally[SPANNED]:
+        return "the arms measured do not span the features in every objective yet"
+    if engine.results + model.noise.worth < model.h + model.d:
+        return "too few results to know the noise: nothing is judged yet"
+    return (
+        "all results lie on the linear fit in some objective, so that its noise is not known: "
+        "nothing is judged yet"
     )

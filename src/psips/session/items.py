@@ -97,8 +97,8 @@ class Items:
         place = self.place(name)
         if (arm, place) not in self._open:
             raise InputError(
-                f"arm {quote(self._arms[arm])} was not asked for item {quote(name)}, so that "
-                f"the ask cannot be taken back"
+                f"arm {quote(self._arms[arm])} was not asked for item {quote(name)}, so "
+                f"there is no ask to take back"
             )
         self._close(arm, place)
         self._from[arm] = min(self._from[arm], place)

@@ -70,7 +70,7 @@ class Known:
     @property
     def proven(self) -> dict[str, tuple[str, ...]]:
         """Answers proven ``in`` the Pareto set, proven ``out`` of it, and ``open``."""
-        found = verdicts_of(self.problem, self.engine)
+        found = verdicts_of(self.problem, self.engine, lacking=False)
         return {
             kind: tuple(one.answer for one in found if one.verdict == kind)
             for kind in ("in", "out", "open")
@@ -85,7 +85,7 @@ class Known:
             within = " within the tolerance" if self.problem.tolerance else ""
             names = ", ".join(self.candidate_set)
             return f"Pareto set{within}: {names or NOTHING}"
-        found = verdicts_of(self.problem, self.engine)
+        found = verdicts_of(self.problem, self.engine, lacking=False)
         known = {one.answer: (one.verdict, one.rival) for one in found}
         return goal_reached(self.problem, self.goal, known)
 

@@ -315,7 +315,7 @@ class MixedEngine(Engine):
         """Return the state as plain data, without what the results tell."""
         data = self.data
         plain = super().snapshot()
-        for name in ("V", "F", "G"):
+        for name in ("V", "F", "G", "X"):
             del plain["belief"][name]
         plain["blocks"] = {
             "arms": data.arms.tolist(),
@@ -334,7 +334,7 @@ class MixedEngine(Engine):
         """Take over the state of ``snapshot``."""
         kept = state["blocks"]
         self._again(kept)
-        belief = {name: getattr(self.belief, name).tolist() for name in ("V", "F", "G")}
+        belief = {name: getattr(self.belief, name).tolist() for name in ("V", "F", "G", "X")}
         super().restore({**state, "belief": {**state["belief"], **belief}})
         self._set_unit(self._scene)
 

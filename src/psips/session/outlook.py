@@ -136,14 +136,14 @@ def _in_words(problem: Problem, budget: float, found: Outlook) -> str:
         return ", ".join(answers) or "none"
 
     text = f"The budget, {cost_of(problem, budget)}, is spent and the stop was not reached: "
-    text += "nothing is claimed but the proofs. "
+    text += "only what is proven is claimed. "
     text += f"Proven optimal: {listed(found.proven_in)}. "
     text += f"Proven not optimal: {listed(found.proven_out)}. Open: {listed(found.open)}. "
     if not math.isnan(found.probability):
         chance = f"{found.probability:.3g}" if found.probability < 0.9995 else "over 0.999"
         text += f"Probability of the candidate set, given the data: {chance}. "
     if found.closing:
-        text += "To settle what is open takes about "
+        text += "Settling what is open takes about "
         text += (
             f"{cost_of(problem, found.closing_cost)} more, if the estimates stay as they are"
         )

@@ -15,6 +15,7 @@ import numpy as np
 from psips.errors import InputError, check_keys, quote
 from psips.input.quantities import as_float
 from psips.kernels.model import Floats
+from psips.session.estimated import usual_variances
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,18 +117,13 @@ def posterior(problem: Problem, engine: Engine, rows: list[int]) -> tuple[Floats
         spread = np.einsum("mcd,nmd->nmc", R, rng.standard_normal((DRAWS, m, d)))
     else:
         means = model.Z[rows] @ belief.theta
-        W = model.Z[rows] @ belief.F  # (m, h): rows have the covariance W W^T
-        spread = np.einsum("mh,nhd->nmd", W, rng.standard_normal((DRAWS, W.shape[1], d)))
-        spread = spread @ model.L.T
+        spread = engine.spread(rows, rng.standard_normal((DRAWS, model.h, d)))
     return problem.outward(means), problem.outward(means + spread)
 
 
 def _sds(problem: Problem, engine: Engine) -> Floats:
     """Return the standard deviations (d,) of one result: as given, or estimated."""
-    if problem.covariance is not None:
-        return np.sqrt(np.diag(problem.usual_covariance))
-    each = np.diagonal(engine.covariances(), axis1=1, axis2=2)  # of the means
-    return np.asarray(np.sqrt((each * engine.belief.N[:, None]).mean(axis=0)))
+    return np.sqrt(usual_variances(problem, engine))
 
 
 def _scorer(problem: Problem, engine: Engine, weights: Any, reference: Any) -> Any:

@@ -29,7 +29,8 @@ from psips.session.choices import (
     read_target,
     with_goal,
 )
-from psips.session.engine import FORMAT, Engine
+from psips.session.engine import FORMAT
+from psips.session.engines import engine_for
 from psips.session.items import Items
 from psips.session.known import Known
 from psips.session.mixed import MixedEngine
@@ -110,7 +111,7 @@ class Session(Known):
         self.lost = 0.0  # cost of results that do not count; set by studies
         check_budgeted(self.rules, self.budget)
         self.items = Items(problem.arms, problem.items) if problem.blocks else None
-        self.engine = (MixedEngine if problem.blocks else Engine)(
+        self.engine = engine_for(problem.model)(
             problem.model,
             program,
             draw_key(rng),
@@ -154,8 +155,8 @@ class Session(Known):
         more = np.array([items.has_more(a) for a in range(self.problem.K)])
         if not more.any():
             raise InputError(
-                f"every arm was asked for every item, {len(items.names):,} in all: what is "
-                f"known of them is known; add items, or end the session"
+                f"every arm was asked for every item, {len(items.names):,} in all: nothing "
+                f"is left to ask for; add items, or end the session"
             )
         if isinstance(engine, MixedEngine):
             engine.look_ahead([items.next(a) for a in range(self.problem.K)])
@@ -296,7 +297,7 @@ class Session(Known):
             chance = 1.0 - known.probability_of_change
             text = (
                 f"all {len(self.items.names):,} items were measured with every arm: of these "
-                f"items the set is known; of those that they stand for, it is this with "
+                f"items the set is known; of all items like these, it is this set with "
                 f"probability {chance:.3g}"
             )
             known = replace(known, items=text)

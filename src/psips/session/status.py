@@ -257,8 +257,7 @@ def _estimates(problem: Problem, engine: Engine, features: Floats) -> dict[str, 
         means = np.full((len(features), problem.d), np.nan)
     else:
         means = features @ belief.theta
-        widths = ((features @ belief.F) ** 2).sum(axis=1)  # z^T V^-1 z, V^-1 = F F^T
-        errors = np.sqrt(widths[:, None] * np.diag(engine.model.Sigma))
+        errors = engine.errors_of(features)
     means = problem.outward(means)
     columns: dict[str, Any] = {}
     for c, label in enumerate(problem.labels):
@@ -275,4 +274,4 @@ def progress_of(problem: Problem, engine: Engine) -> float:
 
 def settled(problem: Problem, engine: Engine) -> int:
     """Return how many answers are proven in or out."""
-    return sum(one.verdict != "open" for one in verdicts_of(problem, engine))
+    return sum(one.verdict != "open" for one in verdicts_of(problem, engine, lacking=False))

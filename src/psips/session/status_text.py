@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 WIDTH = 80
 NAME = 30  # columns of a name; longer ones are cut
 LISTED = 30  # arms or answers; of more, the first and the last
+PROOFS = (
+    "What is proven of each answer, whichever rule stops the session",
+    "(after 'about n more' results the odds of a proof are even):",
+)
 
 
 def in_words(
@@ -45,7 +49,7 @@ def in_words(
         state = "closed" if closed else "open"
         head = f"{state} after {count}, {fraction:.0%} of the way to the stop"
         if remaining is not None:
-            head += f"\nabout {remaining:,.0f} more results to go, with an even chance"
+            head += f"\nabout {remaining:,.0f} more results to go (even odds)"
     title = "Pareto set" if stopped and not goal else "candidate set"
     names = ", ".join(candidate_set) or nothing or "none yet"
     if stopped:
@@ -63,8 +67,7 @@ def in_words(
         found = wrap(f"goal, {goal}: {claim or 'not reached'}", WIDTH) + found
     if budget:
         found += ["", *wrap(budget, WIDTH)]
-    proofs = "Proven of single answers, whatever rule stops (about n more: an even chance):"
-    return "\n".join([head, *found, "", *_arms(arms), "", proofs, "", *_answers(answers)])
+    return "\n".join([head, *found, "", *_arms(arms), "", *PROOFS, "", *_answers(answers)])
 
 
 def _arms(table: pd.DataFrame) -> list[str]:

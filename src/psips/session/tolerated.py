@@ -16,6 +16,8 @@ from psips.problem.instances import Results
 from psips.problem.tolerance import Tolerance
 from psips.rules import Rules
 from psips.session.engine import Engine
+from psips.session.engines import engine_for
+from psips.session.estimated import usual_variances
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,8 +53,8 @@ class Tolerated:
 
     def __str__(self) -> str:
         text = (
-            f"tolerance: {self.given}; an option no better than another by more may be left "
-            "out, one beaten by less may be in"
+            f"tolerance: {self.given}; an option may be left out if another matches it within "
+            "the tolerance, and may be in if nothing beats it by more than that"
         )
         if self.stand_ins:
             pairs = [f"{left} ({stands} stands for it)" for left, stands in self._pairs]
@@ -163,7 +165,8 @@ def savings(
             program = rules.program(tolerant)
         except InputError:  # a rule that has no use for one
             return ()
-        engine = Engine(tolerant.model, program, key, tolerant.prior_arrays)
+        kind = engine_for(tolerant.model)
+        engine = kind(tolerant.model, program, key, tolerant.prior_arrays)
         for arm, row in zip(told.arms.tolist(), x, strict=True):
             engine.learn(arm, row)
             engine.judge()
@@ -180,10 +183,7 @@ def suggested(problem: Problem, engine: Engine) -> list[dict[str, float]]:
 
     Nothing where there is a tolerance already, or too many results to judge them again.
     """
-    variances = np.diag(problem.usual_covariance)
-    if problem.covariance is None:
-        each = np.diagonal(engine.covariances(), axis1=1, axis2=2)
-        variances = (each * engine.belief.pulls[:, None]).mean(axis=0)
+    variances = usual_variances(problem, engine)
     known = np.isfinite(variances).all() and (variances > 0).all() and engine.results > 0
     if problem.tolerance or not known or engine.results > MOST_REPLAYED:
         return []

@@ -28,7 +28,7 @@ from psips.kernels.accounts import CERTIFIED, verdicts_by
 from psips.kernels.belief import Belief
 from psips.kernels.missing import further, verdicts
 from psips.kernels.model import Floats, Ints
-from psips.kernels.settling import IN, OPEN, OUT
+from psips.kernels.settling import IN, OPEN, OUT, settle_answers
 from psips.problem import Problem
 from psips.problem.design import spanning_rows
 from psips.rules.stopping import has_certificates
@@ -80,8 +80,8 @@ class Verdict:
     reason: str
 
 
-def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
-    """Return the verdict on each answer.
+def verdicts_of(problem: Problem, engine: Engine, *, lacking: bool = True) -> list[Verdict]:
+    """Return the verdict on each answer; without ``lacking``, not what open ones lack.
 
     Examples
     --------
@@ -96,6 +96,8 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
     """
     if not has_certificates(problem) and not engine.program.stopping.predicts:
         why = "a linear problem has certificates with parameter_set=Ball(...) only"
+        if problem.marginal:
+            why = "no proof is known for features unless the covariance is given"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
     if problem.blocks:
         why = "no proof is known where results share items"
@@ -124,23 +126,24 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
         return [_by_claims(problem, *one) for one in zip(problem.answers, known, strict=True)]
     engine = engine.without_prior()
     belief = engine.belief
-    codes, rivals, objectives, least, most, levels = attentively(
-        verdicts, engine.model, belief, engine.front, log_inverse, known
-    )
+    known_so_far = engine.model, belief, engine.front, log_inverse, known
+    if not lacking:
+        codes, rivals = attentively(settle_answers, *known_so_far)
+        return [
+            _settled(problem, z, codes[z], int(rivals[z]))
+            or Verdict(name, "open", None, None, None, {}, "not proven")
+            for z, name in enumerate(problem.answers)
+        ]
+    codes, rivals, objectives, least, most, levels = attentively(verdicts, *known_so_far)
     wanted = np.flatnonzero((codes == OPEN) & (rivals >= 0))
     pairs = np.stack([wanted, rivals[wanted]], axis=1)
     promised = iter(_promises(engine, belief, pairs, levels[wanted]))
     found = []
     for z, name in enumerate(problem.answers):
         x = int(rivals[z])
-        if codes[z] == OUT and x < 0:
-            found.append(_by_claims(problem, name, OUT))
-        elif codes[z] == OUT:
-            rival = problem.answers[x]
-            why = f"{rival} stands for it" if problem.tolerance else f"dominated by {rival}"
-            found.append(Verdict(name, "out", rival, None, None, {}, why))
-        elif codes[z] == IN:
-            found.append(Verdict(name, "in", None, None, None, {}, _unbeaten(problem)))
+        one = _settled(problem, z, codes[z], x)
+        if one is not None:
+            found.append(one)
         elif x < 0:
             found.append(Verdict(name, "open", None, None, None, {}, "nothing is known yet"))
         else:
@@ -149,6 +152,20 @@ def verdicts_of(problem: Problem, engine: Engine) -> list[Verdict]:
             inside = bool(engine.front.inside[z])
             found.append(_missing(problem, (z, x, int(objectives[z])), inside, interval, more))
     return found
+
+
+def _settled(problem: Problem, z: int, code: int, x: int) -> Verdict | None:
+    """Return a verdict that is not open; ``x`` is the rival, or -1."""
+    name = problem.answers[z]
+    if code == IN:
+        return Verdict(name, "in", None, None, None, {}, _unbeaten(problem))
+    if code == OUT and x < 0:
+        return _by_claims(problem, name, OUT)
+    if code == OUT:
+        rival = problem.answers[x]
+        why = f"{rival} stands for it" if problem.tolerance else f"dominated by {rival}"
+        return Verdict(name, "out", rival, None, None, {}, why)
+    return None
 
 
 def _unbeaten(problem: Problem) -> str:

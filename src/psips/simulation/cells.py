@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from psips.errors import InputError
 from psips.input.seeds import draw_key, generator
 from psips.problem.instances import Instance
 from psips.problem.loading import load
 from psips.rules import SAMPLING, Rules
 from psips.session import Session
 from psips.simulation.environments import environment_of
-from psips.simulation.runs import simulate, verdicts_right
+from psips.simulation.runs import advance, simulate, verdicts_right
 from psips.theory.geometry import complexity
 from psips.version import __version__
 
@@ -125,6 +126,7 @@ def perform(cell: Cell, seed: int) -> dict[str, Any]:
     return {
         "samples": run.results,
         **({"cost": run.cost} if made.problem.has_costs else {}),
+        **({} if run.items is None else {"items": run.items}),
         "stopped": run.stopped,
         "correct": right,
         "optimal": len(made.pareto_set),
@@ -139,14 +141,15 @@ def _observed(
     """Run to the last mark, whatever the stopping rule says, and look at every mark."""
     rng = generator(child)
     session = Session(made.problem, rules=rules, rng=rng, target=target)
-    engine, source, noise = session.engine, environment_of(made).source, draw_key(rng)
+    engine, environment, noise = session.engine, environment_of(made), draw_key(rng)
     first_stop, seconds = None, 0.0
     trace, clock = [], []
     for mark in cell.marks:
         while session.results < mark:
             begin = perf_counter()
             engine.go_on()
-            engine.run(source, noise, mark)
+            if not advance(session, environment, noise, mark):
+                raise InputError(f"the items have ended before {mark:,} results")
             seconds += perf_counter() - begin
             if engine.stopped and first_stop is None:
                 first_stop = session.results

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from psips.errors import InputError, check_keys, unknown
+from psips.errors import InputError, unknown
 from psips.input.checks import frozen
 from psips.input.seeds import Key, Seed, draw_key
 from psips.kernels.model import Floats
@@ -27,9 +27,13 @@ from psips.kernels.noise import (
 )
 from psips.problem import Problem
 from psips.problem.instances import Instance, Results
-from psips.problem.measurements import is_frame, read_results
+from psips.problem.item_noise import ItemNoise
+from psips.problem.measurements import read_results
+from psips.simulation.sources import factors, filled_source, read_truth
 
 SCATTERED = {"gaussian": GAUSSIAN, "student": STUDENT, "lognormal": LOGNORMAL}
+CLOSEST = 1.0 - 1e-9  # correlation of two sums that is not looked beyond
+RAREST = 1e-3  # mean rate, of 0 or of 1, at which the share between items is set
 
 
 class Environment(ABC):
@@ -126,7 +130,7 @@ class GaussianEnvironment(Environment):
         self._kind = SCATTERED[noise]
         kind = "arm" if problem.unstructured else "feature"
         rows = problem.arms if problem.unstructured else problem.feature_names
-        self.theta = _read_truth(problem, "theta", theta, kind, rows)
+        self.theta = read_truth(problem, "theta", theta, kind, rows)
 
     @property
     def means(self) -> Floats:
@@ -137,7 +141,7 @@ class GaussianEnvironment(Environment):
     @cached_property
     def source(self) -> Source:
         """The source, with noise of the kind asked for."""
-        return _source(self.problem, self._kind, self.means, L=_factors(self.problem))
+        return filled_source(self.problem, self._kind, self.means, L=factors(self.problem))
 
 
 class BernoulliEnvironment(Environment):
@@ -158,7 +162,7 @@ class BernoulliEnvironment(Environment):
 
     def __init__(self, problem: Problem, means: Any) -> None:
         self.problem = problem
-        self.means = _read_truth(problem, "means", means, "arm", problem.arms)
+        self.means = read_truth(problem, "means", means, "arm", problem.arms)
         for i, c in np.argwhere((self.means < 0) | (self.means > 1)):
             raise InputError(
                 f"bernoulli noise needs means between 0 and 1, got {self.means[i, c]} "
@@ -168,7 +172,9 @@ class BernoulliEnvironment(Environment):
     @cached_property
     def source(self) -> Source:
         """The Bernoulli source; with an objective to minimise a 1 counts as -1."""
-        return _source(self.problem, BERNOULLI, self.means, high=self.problem.signs.copy())
+        return filled_source(
+            self.problem, BERNOULLI, self.means, high=self.problem.signs.copy()
+        )
 
 
 class ResamplingEnvironment(Environment):
@@ -212,7 +218,86 @@ class ResamplingEnvironment(Environment):
     def source(self) -> Source:
         """The resampling source."""
         rows = self.problem.inward(self.problem.compared(self._rows))
-        return _source(self.problem, RESAMPLE, self.means, rows=rows, starts=self._starts)
+        return filled_source(self.problem, RESAMPLE, self.means, rows=rows, starts=self._starts)
+
+
+class ItemEnvironment(Environment):
+    """The n-th result of an arm is that on the n-th item, which all arms share.
+
+    Parameters
+    ----------
+    problem : Problem
+        With blocks.
+    means : (K, d) array or DataFrame
+        One row per arm.
+    noise : ItemNoise
+    shape : str
+        ``"gaussian"``, ``"student"`` or ``"lognormal"``: of the effects and of the noise; of
+        values of 0 or 1 it is the first.
+
+    Examples
+    --------
+    >>> from psips.problem.item_noise import read_item_noise
+    >>> problem = Problem(objectives=["score"], arms=["A", "B"], blocks=True)
+    >>> noise = read_item_noise(problem, [1.0], 0.99)
+    >>> trial = ItemEnvironment(problem, [[0.0], [5.0]], noise).start(rng=1)
+    >>> bool(abs(trial.pull("B") - trial.pull("A") - 5.0) < 1.0)
+    True
+    """
+
+    def __init__(
+        self, problem: Problem, means: Any, noise: ItemNoise, shape: str = "gaussian"
+    ) -> None:
+        self.problem = problem
+        self.noise = noise
+        self.means = read_truth(problem, "means", means, "arm", problem.arms)
+        self._binary = noise.binary
+        rates = self.means[:, self._binary]
+        if ((rates < 0.0) | (rates > 1.0)).any():
+            raise InputError("the means of values of 0 or 1 must lie between 0 and 1")
+        if self._binary.any() and shape != "gaussian":
+            raise InputError(
+                f"noise of the shape {shape!r} does not go with values of 0 or 1 that share "
+                f"items: leave the shape out"
+            )
+        self._kind = SCATTERED[shape]
+
+    @cached_property
+    def source(self) -> Source:
+        """The sums before they are cut to 0 or 1; the items are one more arm, the last."""
+        from scipy.special import ndtri
+
+        problem, noise, binary = self.problem, self.noise, self._binary
+        centres = self.means.copy()
+        centres[:, binary] = ndtri(self.means[:, binary])
+        common = noise.between.copy()
+        for c in np.flatnonzero(binary):
+            common[c] = _behind(float(noise.between[c]), float(self.means[:, c].mean()))
+        sd = np.where(binary, 1.0, noise.sd)
+        L = np.linalg.cholesky(noise.correlation * np.outer(problem.signs, problem.signs))
+        within = (sd * np.sqrt(1.0 - common))[:, None] * L
+        between = (sd * np.sqrt(common))[:, None] * L
+        return filled_source(
+            problem,
+            self._kind,
+            np.vstack([centres, np.zeros(problem.d)]),
+            L=np.array([within] * problem.K + [between]),
+        )
+
+    def result(self, arm: int, item: int, key: Key) -> Floats:
+        """Return the result (d,) of an arm on an item, both by number, to be maximised."""
+        x, effect = np.empty((2, self.problem.d))
+        stream = np.empty(4, np.uint64)
+        pull(self.source, key, arm, item, stream, x)
+        pull(self.source, key, self.problem.K, item, stream, effect)
+        x += effect
+        signs = self.problem.signs
+        return np.where(self._binary, signs * (x * signs > 0.0), x)
+
+    def pull(self, arm: object, nth: int, key: Key) -> Floats:
+        """Return the result of an arm on the ``nth`` item, in the user's orientation."""
+        x = self.result(self.problem.arm_index(arm), int(nth), key)
+        return self.problem.measured(self.problem.outward(x))
 
 
 def environment_of(instance: Instance) -> Environment:
@@ -224,6 +309,15 @@ def environment_of(instance: Instance) -> Environment:
     >>> type(environment_of(instance("random-bernoulli"))).__name__
     'BernoulliEnvironment'
     """
+    if instance.problem.blocks:
+        if instance.items is None or instance.results is not None:
+            raise InputError(
+                "to simulate results that share items, say how much of their variance is "
+                "between items: add 'between' to the guess of the noise, in the place of raw "
+                "results (which `psips matrix` replays)"
+            )
+        shape = "gaussian" if instance.noise == "bernoulli" else instance.noise
+        return ItemEnvironment(instance.problem, instance.arm_means, instance.items, shape)
     if instance.results is not None:
         return ResamplingEnvironment(instance.problem, instance.results)
     if instance.noise == "bernoulli":
@@ -231,70 +325,24 @@ def environment_of(instance: Instance) -> Environment:
     return GaussianEnvironment(instance.known, instance.theta, instance.noise)
 
 
-def _factors(problem: Problem) -> Floats:
-    """Return the Cholesky factor (K, d, d) of the noise of each arm."""
-    given = problem.usual_covariance if problem.covariance is None else problem.covariance
-    if np.isnan(given).any():
-        raise InputError(
-            "to simulate results the covariance of their noise is needed, but it is to be "
-            "estimated: give the problem a noise_guess"
-        )
-    turned = given * np.outer(problem.signs, problem.signs) + 0.0
-    shape = (problem.K, problem.d, problem.d)
-    return np.ascontiguousarray(np.broadcast_to(np.linalg.cholesky(turned), shape))
+def _behind(share: float, rate: float) -> float:
+    """Return how normals correlate whose signs, positive at a rate, have the correlation given.
 
+    Examples
+    --------
+    >>> round(_behind(0.6, 0.5), 4)  # sin(0.3 pi)
+    0.809
+    """
+    from scipy.optimize import brentq
+    from scipy.special import ndtri, owens_t
 
-def _source(problem: Problem, kind: int, means: Floats, **parts: Any) -> Source:
-    """Fill a source; kernels are compiled for writable C-ordered arrays of these types."""
-    d = problem.d
-    return Source(
-        kind=kind,
-        means=np.ascontiguousarray(problem.inward(means)),
-        L=parts.get("L", np.zeros((0, d, d))),
-        low=np.zeros(d),
-        high=parts.get("high", np.zeros(d)),
-        rows=parts.get("rows", np.zeros((0, d))),
-        starts=parts.get("starts", np.zeros(1, np.int64)),
-    )
+    p = min(max(rate, RAREST), 1.0 - RAREST)
+    h = ndtri(p)
 
+    def beyond(r: float) -> float:
+        both = p - 2.0 * owens_t(h, np.sqrt((1.0 - r) / (1.0 + r)))
+        return float((both - p * p) / (p * (1.0 - p)) - share)
 
-def _read_truth(
-    problem: Problem, what: str, given: Any, kind: str, rows: tuple[str, ...]
-) -> Floats:
-    """Read one row of finite numbers per arm or feature, matched by name in a DataFrame."""
-    of_theta = kind == "feature"
-    if is_frame(given):
-        if of_theta and problem.intercept and len(given) == len(rows) - 1:
-            rows = rows[:-1]
-        index = [str(name) for name in given.index]
-        columns = [str(name) for name in given.columns]
-        check_keys(f"{kind} in {what}", index, rows)
-        check_keys(f"objective in {what}", columns, problem.objectives)
-        for label, names, known in (
-            (kind, index, rows),
-            ("objective", columns, problem.objectives),
-        ):
-            for name in known:
-                if names.count(name) != 1:
-                    raise InputError(f"{what} must have one entry for {label} {name!r}")
-        places = np.ix_(
-            [index.index(r) for r in rows], [columns.index(o) for o in problem.objectives]
-        )
-        given = given.to_numpy()[places]
-    try:
-        truth = np.array(given, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
-        raise InputError(f"{what} must be numbers in a rectangular array") from None
-    if of_theta:
-        truth, rows = problem.complete(truth), problem.feature_names
-    if truth.shape != (len(rows), problem.d):
-        raise InputError(
-            f"{what} must have one row per {kind} and one column per objective, shape "
-            f"{(len(rows), problem.d)}, got {truth.shape}"
-        )
-    for i, c in np.argwhere(~np.isfinite(truth)):
-        raise InputError(
-            f"{what} of {rows[i]!r} in objective {problem.objectives[c]!r} must be finite, "
-            f"got {truth[i, c]}"
-        )
-    return frozen(truth)
+    if share <= 0.0:
+        return 0.0
+    return float(brentq(beyond, 0.0, CLOSEST)) if beyond(CLOSEST) > 0.0 else CLOSEST

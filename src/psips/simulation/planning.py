@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -48,6 +48,8 @@ class Forecast:
     quantiles : tuple of float
         Samples that 5, 25, 50, 75 and 95% of the runs need; infinite where that is more
         than the cap, or the budget.
+    item_quantiles : tuple of float or None
+        If results share items, how many of them 5, 25, 50, 75 and 95% of the runs take.
     mean_cost, cost_quantiles : float, tuple of float
         The same of what the runs cost; equal to the samples if the problem has no costs.
     """
@@ -62,6 +64,7 @@ class Forecast:
     quantiles: tuple[float, ...]
     mean_cost: float
     cost_quantiles: tuple[float, ...]
+    item_quantiles: tuple[float, ...] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the forecast as plain data; quantiles beyond the cap are None."""
@@ -70,7 +73,11 @@ class Forecast:
         for key, quantiles in (
             ("quantiles", self.quantiles),
             ("cost_quantiles", self.cost_quantiles),
+            ("item_quantiles", self.item_quantiles),
         ):
+            if quantiles is None:
+                del plain[key]
+                continue
             plain[key] = {
                 f"{share:g}": value if np.isfinite(value) else None
                 for share, value in zip(SHARES, quantiles, strict=True)
@@ -183,7 +190,9 @@ class Expectation:
         if A is not None and self.guess.of_arms:
             rows = np.asarray(np.linalg.lstsq(A, rows, rcond=None)[0], np.float64)
         results = file.results if file.guess is None else None
-        return Instance(self.problem.name, self.problem, rows, file.noise, results)
+        return Instance(
+            self.problem.name, self.problem, rows, file.noise, results, items=file.items
+        )
 
 
 def plan(
@@ -222,6 +231,8 @@ def plan(
     chosen = rules_of(file) if rules is None else rules
     expected = Expectation(file)
     centre = expected.centre
+    environment_of(centre)  # complains
+    centre = replace(centre, problem=centre.known, items=None)
     try:
         found = complexity(centre.problem, centre.theta)
     except InputError as error:
@@ -291,7 +302,7 @@ def rules_of(file: ProblemFile) -> Rules:
 def _range_of_t_star(expected: Expectation, seed: int) -> tuple[float, float]:
     rng = np.random.default_rng(seed)
     drawn = [expected.draw(rng) for _ in range(TRUTHS)]
-    values = [finite_t_star(one.problem, one.theta) for one in drawn]
+    values = [finite_t_star(one.known, one.theta) for one in drawn]
     return min(values), max(values)
 
 
@@ -345,6 +356,7 @@ def _simulate_once(
 def _forecast(delta: float, found: Complexity, each: list[tuple[Run, bool]]) -> Forecast:
     needed = [run.results if run.stopped else np.inf for run, _ in each]
     spent = [run.cost if run.stopped else np.inf for run, _ in each]
+    items = [run.items if run.stopped else np.inf for run, _ in each if run.items is not None]
     stopped = sum(run.stopped for run, _ in each)
     errors = sum(run.stopped and not right for run, right in each)
     return Forecast(
@@ -355,7 +367,12 @@ def _forecast(delta: float, found: Complexity, each: list[tuple[Run, bool]]) -> 
         errors=errors,
         error_interval=clopper_pearson(errors, stopped),
         mean=float(np.mean([run.results for run, _ in each])),
-        quantiles=tuple(np.quantile(needed, SHARES, method="higher").tolist()),
+        quantiles=_quantiles(needed),
         mean_cost=float(np.mean([run.cost for run, _ in each])),
-        cost_quantiles=tuple(np.quantile(spent, SHARES, method="higher").tolist()),
+        cost_quantiles=_quantiles(spent),
+        item_quantiles=_quantiles(items) if items else None,
     )
+
+
+def _quantiles(values: Sequence[float]) -> tuple[float, ...]:
+    return tuple(np.quantile(values, SHARES, method="higher").tolist())

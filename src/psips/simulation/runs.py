@@ -15,7 +15,8 @@ from psips.problem import Problem
 from psips.problem.instances import Instance
 from psips.rules import Rules
 from psips.session import Session
-from psips.simulation.environments import Environment
+from psips.session.mixed import MixedEngine
+from psips.simulation.environments import Environment, ItemEnvironment
 
 # Compiled code cannot be interrupted, so a run is cut into slices that take about this many
 # seconds; they do not change it.
@@ -47,6 +48,8 @@ class Run:
         Points proposed by the first-hit sampler, and posterior draws made one by one.
     seconds : float
         Time in the compiled loop.
+    items : int or None
+        Items that results were of, if they share any.
     verdicts : dict or None
         By answer "in", "out" or "open": what was proven at the end, if that was asked for.
     """
@@ -60,6 +63,7 @@ class Run:
     proposals: int
     literal_draws: int
     seconds: float
+    items: int | None = None
     verdicts: dict[str, str] | None = None
 
 
@@ -128,7 +132,7 @@ def simulate(
         return run
     from psips.session.verdicts import verdicts_of
 
-    found = verdicts_of(problem, session.engine)
+    found = verdicts_of(problem, session.engine, lacking=False)
     return replace(run, verdicts={one.answer: one.verdict for one in found})
 
 
@@ -162,12 +166,7 @@ def play(
     if max_results < 1:
         raise InputError(f"max_results must be at least 1, got {max_results}")
     _check_fit(session.problem, environment.problem)
-    if session.problem.blocks:
-        raise InputError(
-            "results that share items cannot be simulated or planned: leave 'blocks' out here, "
-            "which takes more results, not fewer; `psips matrix` replays a table of items"
-        )
-    engine, source = session.engine, environment.source
+    engine = session.engine
     seconds, size = 0.0, FIRST_SLICE
     room = True
     if session.budget is not None:
@@ -175,7 +174,7 @@ def play(
     while room and not session.stopped and session.results < max_results:
         begin = perf_counter()
         last = min(session.results + min(size, every), int(max_results))
-        room = engine.run(source, key, last)
+        room = advance(session, environment, key, last)
         spent = perf_counter() - begin
         seconds += spent
         size = 2 * size if spent < PAUSE else max(1, size // 2)
@@ -192,7 +191,25 @@ def play(
         proposals=int(proposals),
         literal_draws=int(literal_draws),
         seconds=seconds,
+        items=len(engine.block_of) if isinstance(engine, MixedEngine) else None,
     )
+
+
+def advance(session: Session, environment: Environment, key: Key, results: int) -> bool:
+    """Go on until the stop or so many results; whether the budget and the items allowed it."""
+    engine, items, problem = session.engine, session.items, session.problem
+    if items is None:
+        return engine.run(environment.source, key, results)
+    if not isinstance(environment, ItemEnvironment):
+        raise InputError("results that share items come from an ItemEnvironment: give one")
+    while not session.stopped and session.results < results:
+        if session.exhausted or items.all_told:
+            return False
+        name, item = session.choose_item()
+        arm = problem.arm_index(name)
+        session.learn(arm, environment.result(arm, items.place(item), key), item)
+        engine.judge()
+    return True
 
 
 def verdicts_right(instance: Instance, run: Run) -> bool:

@@ -83,6 +83,12 @@ class Summary:
         return np.array([run.cost for run in self.each])
 
     @property
+    def items(self) -> np.ndarray[Any, np.dtype[np.int64]] | None:
+        """Items that each run took, if results share any."""
+        found = [run.items for run in self.each if run.items is not None]
+        return np.array(found) if found else None
+
+    @property
     def error_interval(self) -> tuple[float, float]:
         """Clopper-Pearson 95% interval of the chance of an error, among runs that stopped."""
         return clopper_pearson(self.errors, self.stopped)
@@ -131,6 +137,7 @@ class Summary:
                 if self.instance.problem.has_costs
                 else {}
             ),
+            **({} if self.items is None else {"mean_items": float(self.items.mean())}),
             "mean_pulls": {
                 arm: sum(run.pulls[arm] for run in self.each) / runs for arm in arms
             },

@@ -135,7 +135,7 @@ class DatabaseStore:
         if self.format < FORMAT:
             raise StoreError(
                 f"the store {self.url} has format {self.format} of an older psips: it can be "
-                "read as it is; `psips study migrate` makes it one to write to"
+                "read as it is; run `psips study migrate` to write to it"
             )
         with self._transaction(study) as connection:
             yield DatabaseWriter(connection, study)
@@ -216,7 +216,8 @@ class DatabaseStore:
                 transaction.commit()
             except SQLAlchemyError as error:
                 raise UnknownOutcomeError(
-                    f"the store {self.url} failed at the end: {self._reason(error)}"
+                    f"the store {self.url} failed while it recorded a change: "
+                    f"{self._reason(error)}"
                 ) from error
 
     def _reason(self, error: Exception) -> str:
@@ -301,7 +302,7 @@ def check_name(study: str) -> None:
     except UnicodeEncodeError:
         study = "\0"
     if "\0" in study:
-        raise InputError("a study has a name that UTF-8 can write, without the character NUL")
+        raise InputError("the name of a study must be text in UTF-8 without the character NUL")
 
 
 def _read(connection: Connection, study: str, after: int, until: int | None) -> list[Event]:

@@ -117,8 +117,8 @@ def _order(rows: Sequence[Row], column: str) -> list[int]:
             ) from None
         if type(times[-1]) is not type(times[0]):
             raise InputError(
-                f"{row.where}the time in {quote(column)} is {quote(cell)}, but further up they "
-                "are written in another way: write all of them one way"
+                f"{row.where}the time in {quote(column)} is {quote(cell)}, but lines above "
+                "write it in another way: write all of them one way"
             )
     return sorted(range(len(rows)), key=lambda i: times[i])
 

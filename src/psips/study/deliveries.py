@@ -72,8 +72,7 @@ def read_delivery(
         rows, skipped = complete_rows(problem, rows)
         if not rows:
             raise InputError(
-                f"every line of {quote(Path(path).name)} has an empty cell, so nothing is left "
-                "of it"
+                f"every line of {quote(Path(path).name)} has an empty cell: no result is left"
             )
     return Delivery(Path(path).name, digest, rows, skipped)
 
@@ -90,7 +89,7 @@ def check_repetition(delivery: Delivery, told: Sequence[Told], files: dict[str, 
     at = files.get(delivery.digest)
     if told and at is not None:
         raise InputError(
-            f"what {quote(delivery.name)} says was told already, on {at[:10]} at {at[11:19]} "
-            f"UTC, and {len(told)} of its results would be counted twice: if they were "
-            "measured anew, say so with --again (from Python: again=True)"
+            f"the results in {quote(delivery.name)} were told already, on {at[:10]} at "
+            f"{at[11:19]} UTC, and {len(told)} of them would be counted twice: if they are new "
+            "measurements, add --again (from Python: again=True)"
         )

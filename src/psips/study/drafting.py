@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from psips.diagnostics import pooled_covariance
+from psips.diagnostics.residuals import residuals_of
 from psips.errors import InputError, fold, listing, nearest, quote, unknown
 from psips.input.checks import DIRECTIONS
 from psips.input.names import RESERVED
@@ -20,7 +21,7 @@ from psips.input.quantities import parse_number
 from psips.input.tabular import COMMA, Grid, read_grid
 from psips.kernels.model import Floats, Ints
 from psips.problem import Problem
-from psips.problem.measurements import ARM, means_refused, summary_column
+from psips.problem.measurements import ARM, ITEM, means_refused, summary_column
 from psips.rules import Rules
 
 # Words in the name of an objective of which less is better.
@@ -37,6 +38,7 @@ LABELS = re.compile(
     r"plate|replicate|round|row|run|sample|seed|site|subject|trial|visit|week|year"
 )
 LONG = 10  # cells of a column that by chance are not in order
+MOST_BETWEEN = 0.95  # share of the variance that a draft takes for being between items
 MOSTLY = 0.5  # share of the cells of a column that are numbers if numbers were meant
 
 
@@ -62,6 +64,8 @@ class Draft:
         Columns that are no objectives, and why.
     dialect : str
         How the file was read.
+    between : (d,) array or None
+        If the arms share items, the share of each variance that is between them.
     """
 
     file: str
@@ -73,6 +77,7 @@ class Draft:
     freedom: int
     left_out: Mapping[str, str]
     dialect: str
+    between: Floats | None = None
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -161,19 +166,23 @@ def draft_design(
             f"{listing(grid.header)}: name the objectives with --objective"
         )
     _check_noise(grid, list(chosen), fixed, freedom)
+    between, why_not = _between_items(grid, numbers, values, covariance)
     problem = Problem(
         name=Path(grid.name).stem if name is None else name,
         objectives={one: way or guess_direction(one) for one, way in chosen.items()},
         arms=arms,
         partial=not whole.all(),
+        blocks=between is not None,
     )
+    left_out |= {ITEM: why_not} if why_not else {}
     left_out |= dict.fromkeys(found, "was not chosen")
     left_out = {one: why for one, why in left_out.items() if one not in chosen}
     guessed = frozenset(one for one, way in chosen.items() if way is None)
     total, complete = len(values), int(whole.sum())
     dialect = grid.dialect(chosen)
     return Draft(
-        grid.name, problem, covariance, guessed, total, complete, freedom, left_out, dialect
+        *(grid.name, problem, covariance, guessed, total, complete, freedom, left_out),
+        *(dialect, between),
     )
 
 
@@ -224,11 +233,20 @@ def as_toml(draft: Draft) -> str:
         "# 95% confidence, if they are the same for all arms).",
         'covariance = "per-arm"',
         *(["partial = true  # a result may lack values"] if problem.partial else []),
+        *(["blocks = true  # arms share the items of column 'item'"] if problem.blocks else []),
     ]
     for objective, way in zip(problem.objectives, problem.directions, strict=True):
         mark = "  # guessed" if objective in draft.guessed else ""
         lines += ["", "[[objectives]]", f"name = {_text(objective)}"]
         lines.append(f'direction = "{way}"{mark}')
+    if draft.between is not None:
+        lines += [
+            "",
+            "[noise_guess]  # for plans and simulations alone",
+            f"covariance = [{', '.join(f'{sd**2:.3g}' for sd in sds.tolist())}]",
+            f"between = [{', '.join(f'{one:.2g}' for one in draft.between.tolist())}]"
+            "  # share of it between items",
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -277,6 +295,31 @@ def _read(grid: Grid, objectives: list[str]) -> tuple[list[str], Ints, Floats]:
             "needs at least two"
         )
     return list(arms), np.array(numbers, dtype=np.int64), np.array(values)
+
+
+def _between_items(
+    grid: Grid, arms: Ints, values: Floats, covariance: Floats
+) -> tuple[Floats | None, str]:
+    """Return which share of the variances is between items; or None, and why it is not."""
+    if ITEM not in grid.header:
+        return None, ""
+    if not np.isfinite(values).all():
+        return None, "goes with results that have all their values"
+    column = grid.header.index(ITEM)
+    items, shared = np.full(len(arms), -1), np.zeros(values.shape[1])
+    known: dict[str, int] = {}
+    for i, (_, row) in enumerate(grid.lines):
+        if row[column]:
+            items[i] = known.setdefault(row[column], len(known))
+    rest, pairs = residuals_of(arms, values).values, 0
+    for item in range(len(known)):
+        here = np.flatnonzero(items == item)
+        apart = arms[here][:, None] != arms[here]
+        pairs += int(apart.sum())
+        shared += np.einsum("ic,ij,jc->c", rest[here], apart.astype(float), rest[here])
+    if not pairs:
+        return None, "names no item that two arms share"
+    return np.clip(shared / pairs / np.diag(covariance), 0.0, MOST_BETWEEN), ""
 
 
 def _value(grid: Grid, number: int, column: str, cell: str) -> float:

@@ -276,7 +276,7 @@ def _number(problem: Problem, c: int, cell: Any) -> float | None:
             return None
         raise InputError(
             f"{what} is missing: fill it in, leave such lines of a file out with "
-            "--skip-incomplete, or allow for results with holes by partial = true in the design"
+            "--skip-incomplete, or allow missing values with partial = true in the design"
         )
     value = parse_number(what, cell) if isinstance(cell, str) else as_float(cell)
     if value is None:

@@ -89,7 +89,7 @@ def check_signature(study: str, events: Sequence[Event], file: Path, signers: Pa
         words = ["-Y", "verify", "-f", str(signers), "-I", who, "-n", NAMESPACE]
         _run([*words, "-s", str(sealed)], str(statement))
     if statement.study != study:
-        raise InputError(f"{file.name} is a signature of the study {statement.study!r}")
+        raise InputError(f"{file.name} is a signature of another study, {statement.study!r}")
     if statement.events > len(events):
         raise InputError(
             f"{who} signed {statement.events} events, but the log has {len(events)}: its end "

@@ -254,6 +254,12 @@ class _Game:
                 "how hard a problem is depends on its noise, which is not known here: give a "
                 "covariance or a noise_guess"
             )
+        each = problem.covariance is not None and problem.covariance.ndim == 3
+        if each and not problem.unstructured:
+            raise InputError(
+                "how hard a problem with features is can be reckoned for one covariance of all "
+                "arms, not for one of each: give one"
+            )
         self.problem = problem
         self.truth = Instance(problem.name, problem, np.asarray(theta, dtype=np.float64))
         self.mu = np.ascontiguousarray(problem.inward(self.truth.means))
@@ -309,8 +315,8 @@ class _Game:
         problem = self.problem
         if problem.limits:
             raise InputError(
-                "the nearest other truth is not told where there are limits: see complexity(), "
-                "which has T*"
+                "the nearest other truth is not computed where there are limits: use "
+                "complexity(), which has T*"
             )
         value, piece, xs, _, y, move, gains = self.answer(w)
         z = int(piece[0])

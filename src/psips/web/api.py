@@ -40,13 +40,15 @@ class _Order(BaseModel):
     """What all requests that record have: a key, which makes repeating them safe."""
 
     model_config = ConfigDict(extra="forbid")
-    key: str | None = Field(None, description="Repeated with the same key, it is done once.")
+    key: str | None = Field(
+        None, description="Any text: repeated with the same key, a request is recorded once."
+    )
 
 
 class Ask(_Order):
     """How many measurements to ask for."""
 
-    n: StrictInt = Field(1, ge=1, le=MOST_ROWS)
+    n: StrictInt = Field(1, ge=1, le=MOST_ROWS, description="How many tickets.")
     expires: Number | None = Field(None, description="Seconds after which tickets expire.")
     anyway: bool = Field(False, description="Give out tickets of a stopped study too.")
 
@@ -54,9 +56,9 @@ class Ask(_Order):
 class Tell(_Order):
     """One result."""
 
-    ticket: str | None = None
-    arm: str | None = Field(None, description="For want of a ticket.")
-    item: str | None = Field(None, description="Likewise, if the arms share items.")
+    ticket: str | None = Field(None, description="What was measured.")
+    arm: str | None = Field(None, description="What was measured, if there is no ticket.")
+    item: str | None = Field(None, description="The same, if the arms share items.")
     values: Values
     strict: bool = Field(False, description="Refuse values that are far from the others.")
 
@@ -68,15 +70,15 @@ class TellMany(_Order):
         description="Each with a ticket or an arm, and a value for each objective.",
         max_length=MOST_ROWS,
     )
-    strict: bool = False
+    strict: bool = Field(False, description="Refuse values that are far from the others.")
 
 
 class Withdraw(_Order):
     """Which result, by ticket or number, and why."""
 
-    ticket: str | None = None
-    result: StrictInt | None = None
-    reason: str = ""
+    ticket: str | None = Field(None, description="Ticket of the result.")
+    result: StrictInt | None = Field(None, description="Number of the result.")
+    reason: str = Field("", description="Why; the log keeps it.")
 
 
 class Correct(Withdraw):
@@ -88,22 +90,24 @@ class Correct(Withdraw):
 class Confirm(_Order):
     """A result that is held, or an event that waits for another person."""
 
-    result: StrictInt | None = None
-    event: StrictInt | None = None
-    reason: str = ""
+    result: StrictInt | None = Field(None, description="Number of the result.")
+    event: StrictInt | None = Field(None, description="Number of the event that waits.")
+    reason: str = Field("", description="Why; the log keeps it.")
 
 
 class Cancel(_Order):
     """Tickets that will have no result."""
 
-    tickets: list[str] = Field(min_length=1, max_length=MOST_ROWS)
-    reason: str = ""
+    tickets: list[str] = Field(
+        min_length=1, max_length=MOST_ROWS, description="Tickets that will have no result."
+    )
+    reason: str = Field("", description="Why; the log keeps it.")
 
 
 class Close(_Order):
     """Why the study ends."""
 
-    reason: str = ""
+    reason: str = Field("", description="Why; the log keeps it.")
 
 
 def caller(request: Request) -> Person:

@@ -123,8 +123,8 @@ async def _http(request: Request, error: Exception) -> Response:
 async def _broken(request: Request, error: Exception) -> Response:
     """Hide what is nobody's fault but ours from the client, and log it."""
     LOG.error("a request failed", exc_info=error)
-    detail = "the server has failed at this, and its log says why: look at the study's log "
-    detail += "before you repeat it"
+    detail = "the server failed, and its own log says why: look at the study's log before "
+    detail += "you repeat the request"
     problems = [{"message": detail, "line": None, "field": None}]
     data = {"status": 500, "exit_code": 1, "detail": detail, "problems": problems}
     return answer(request, data)

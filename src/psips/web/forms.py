@@ -237,7 +237,7 @@ def change_result(
                 elif change == "confirm":
                     opened.confirm(**order)
                 else:
-                    raise RefusedError(MALFORMED, "a result is corrected, withdrawn, confirmed")
+                    raise RefusedError(MALFORMED, "choose to correct, withdraw or confirm")
                 return done(study, opened, sent, before)
             except RefusedError:
                 raise

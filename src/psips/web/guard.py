@@ -129,7 +129,7 @@ class _Body:
             message: Message = await asyncio.wait_for(self._receive(), max(left, 0.0))
         except TimeoutError:
             raise TooMuchError(
-                408, f"the request took longer than {BODY_TIME:g} seconds to come"
+                408, f"the request took longer than {BODY_TIME:g} seconds to arrive"
             ) from None
         self._got += len(message.get("body", b""))
         self._whole = not message.get("more_body", False)

@@ -95,7 +95,7 @@ def require(person: Person, role: str) -> Person:
     if not person.may(role):
         raise RefusedError(
             FORBIDDEN,
-            f"your token has the role {person.role}: to {DOES[role]} takes that of {role}",
+            f"your token has the role {person.role}: to {DOES[role]} you need the role {role}",
         )
     return person
 
@@ -118,5 +118,5 @@ def check_form(request: Request, given: str) -> None:
     if not known or not hmac.compare_digest(expected.encode(), given.encode()):
         raise RefusedError(
             FORBIDDEN,
-            "this form is not of a page that this browser was shown: open the page again",
+            "this form is not from a page that this browser opened: open the page again",
         )

@@ -70,7 +70,7 @@ def serve(
             )
         listening = _listen(host, port)
         if not guarded:
-            say("no tokens: only this machine is served, and whoever uses it may do all")
+            say("no tokens: only this machine is served, and anyone on it may do everything")
         config = settings(make_app(store), behind_proxy)
         where = f"[{host}]" if ":" in host else host
         say(f"{store.url}: http://{where}:{listening.getsockname()[1]}/ (Ctrl-C ends it)")

@@ -46,7 +46,9 @@ def confirm_upload(request: Request, study: str, at: At, who: Recorder, sent: Se
     try:
         data = base64.b64decode(sent["data"], validate=True)
     except (binascii.Error, ValueError):
-        raise RefusedError(MALFORMED, "this is not a file that was shown before") from None
+        raise RefusedError(
+            MALFORMED, "this file was not looked at before: choose it again"
+        ) from None
     again = bool(sent["again"])
     with at.study(who.name) as opened:
         before = opened.state.seq

@@ -1,0 +1,63 @@
+"""How sure the means of answers are: their covariances, standard errors and draws."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from psips.kernels.belief import SPANNED, Belief
+from psips.kernels.model import OWN, POOLED, Floats, Model
+from psips.kernels.scatter import ENOUGH, students_share
+
+
+class Uncertainty:
+    """The side of an engine that says how sure the means are; nothing here changes it."""
+
+    model: Model
+    belief: Belief
+
+    @property
+    def ready(self) -> bool:
+        """Whether results suffice to judge, see `psips.kernels.belief.ready`."""
+        pulled = not self.model.unstructured or (self.belief.pulls > 0).all()
+        known = (self.belief.scatter.freedom >= ENOUGH).all()
+        return bool(pulled and known and self.belief.tally[SPANNED] == 1)
+
+    def covariances(self) -> Floats:
+        """Return the covariance (n, d, d) of each answer's mean; NaN where it is not known.
+
+        Of noise that is estimated: as estimated, without the tail of Student's law.
+        """
+        model, belief, scatter = self.model, self.belief, self.belief.scatter
+        if not model.unstructured:
+            if not self.ready:
+                return np.full((model.n, model.d, model.d), np.nan)
+            widths = ((model.Z @ belief.F) ** 2).sum(axis=1)  # z^T V^-1 z, V^-1 = F F^T
+            return np.asarray(widths[:, None, None] * self.Sigma)
+        if not len(scatter.C):
+            pulls = np.where(belief.pulls > 0, belief.N, np.nan)
+            return np.asarray(model.Sigma / pulls[:, None, None])
+        known = scatter.freedom >= ENOUGH
+        found = np.where(known[:, None, None], scatter.C, np.nan)
+        if model.noise.mode not in (POOLED, OWN):
+            return found
+        shares = [students_share(f, scatter.level[0]) for f in np.maximum(scatter.freedom, 1.0)]
+        return np.asarray(found / np.array(shares)[:, None, None])
+
+    @property
+    def Sigma(self) -> Floats:  # noqa: N802
+        """Covariance (d, d) of one result of a linear problem: as given, or as estimated."""
+        scatter = self.belief.scatter
+        if not len(scatter.C):
+            return self.model.Sigma
+        return np.asarray(scatter.C[0] / students_share(scatter.freedom[0], scatter.level[0]))
+
+    def errors_of(self, features: Floats) -> Floats:
+        """Return standard errors (m, d) of the means of these features (m, h); linear."""
+        widths = ((features @ self.belief.F) ** 2).sum(axis=1)  # z^T V^-1 z, V^-1 = F F^T
+        return np.asarray(np.sqrt(widths[:, None] * np.diag(self.Sigma)))
+
+    def spread(self, rows: list[int], normals: Floats) -> Floats:
+        """Return deviations (draws, m, d) of answers' means from normals (draws, h, d)."""
+        W = self.model.Z[rows] @ self.belief.F  # (m, h): rows have the covariance W W^T
+        found = np.einsum("mh,nhd->nmd", W, normals)
+        return np.asarray(found @ np.linalg.cholesky(self.Sigma).T)
