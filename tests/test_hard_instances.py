@@ -164,6 +164,28 @@ def test_noise_that_is_not_told() -> None:
     assert binary.pareto_set == ("arm 1",)
 
 
+@pytest.mark.parametrize("told", ["given", "per-arm"])
+def test_truths_beside_a_tolerance_are_wrong_by_a_hair(told: str) -> None:
+    """A set with both is wrong, and with a tolerance that is a hair larger it is right."""
+    made = instance("beside-tolerance", tolerance=0.3, d=2, loud=10.0, told=told)
+    assert (made.problem.covariance is None) == (told == "per-arm")
+    assert made.known.covariance[1, 0, 0] == 100.0
+    assert not made.is_right(made.problem.arms)
+    assert made.with_epsilon(0.301).is_right(made.problem.arms)
+    assert made.with_epsilon(0.301).known.tolerance  # of what is told, and of what is not
+    ties = instance("beside-tolerance", kind="ties", d=2)
+    assert all(ties.is_right([arm]) for arm in ties.problem.arms)
+
+
+def test_truths_beside_a_limit() -> None:
+    sets = {
+        kind: instance("beside-limit", kind=kind).pareto_set
+        for kind in ("above", "below", "all-above", "but-one", "dominated", "control", "alone")
+    }
+    assert sets.pop("below") == ("arm 1", "arm 2")
+    assert [kind for kind, found in sets.items() if not found] == ["all-above", "alone"]
+
+
 @pytest.mark.parametrize(
     ("name", "params", "message"),
     [
@@ -176,6 +198,12 @@ def test_noise_that_is_not_told() -> None:
         ("worse", {"d": 1, "K": 200}, "no room for K = 200 arms with d = 1"),
         ("untold", {"told": "yes"}, "unknown told 'yes'"),
         ("untold", {"shape": "flat"}, "unknown shape 'flat'"),
+        ("beside-tolerance", {"kind": "worst"}, "did you mean 'worse'?"),
+        ("beside-tolerance", {"kind": "better"}, "is of two objectives: d must be 2, got 1"),
+        ("beside-tolerance", {"tolerance": 0.0}, "tolerance must be positive, got 0.0"),
+        ("beside-limit", {"kind": "over"}, "unknown kind 'over'"),
+        ("beside-limit", {"told": "no"}, "unknown told 'no'"),
+        ("beside-limit", {"loud": 0.0}, "loud must be positive, got 0.0"),
         ("chances", {"p": 0.95}, "p and p + gap must lie between 0 and 1, got p = 0.95"),
         ("worse-but-one", {"d": 1}, "d must be a whole number of at least 2, got 1"),
         ("worse-but-one", {"edge": 0.0}, "edge must be positive, got 0.0"),

@@ -30,8 +30,9 @@ def test_every_instance(name: str) -> None:
     assert made.name == problem.name == name
     assert made.means.shape == (problem.n, problem.d)
     assert made.arm_means.shape == (problem.K, problem.d)
-    if name == "dose-finding":  # has a limit: toxicity is the second metric
-        inside = np.flatnonzero(made.means[:, 1] <= 0.3)
+    if name in ("dose-finding", "beside-limit"):  # toxicity is the second metric
+        limit = 0.3 if name == "dose-finding" else 0.0
+        inside = np.flatnonzero(made.means[:, 1] <= limit)
         truth = inside[naive_pareto(made.means[inside] * problem.signs)].tolist()
     else:
         truth = naive_pareto(made.means * problem.signs)
@@ -50,6 +51,7 @@ def test_listing() -> None:
         *("correlated-alternative", "linear", "linear-pair", "linear-slope"),
         "dose-finding",
         *("untold", "untold-line", "untold-linear", "chances", "shared-items"),
+        *("beside-tolerance", "beside-limit"),
     }
     assert entries["correlated"].params == {"rho": 0.0}
     assert list(entries["random-gaussian"].params) == ["K", "d", "max_complexity", "seed"]

@@ -11,7 +11,10 @@ import numpy as np
 import pytest
 
 from psips.cli import main
+from psips.problem import Problem
+from psips.problem.instances import Instance, instance
 from psips.problem.problem_file import read_problem_file
+from psips.simulation.near_ties import near_ties
 from psips.simulation.planning import Expectation, plan
 from psips.study import Study
 from psips.theory.geometry import complexity
@@ -215,3 +218,35 @@ def test_command(
     assert [one["delta"] for one in figures["forecasts"]] == [0.3, 0.05]
     assert figures["near_ties"][0]["answers"] == ["C", "A"]
     assert figures["settings"]["seed"] == 7
+
+
+def test_near_ties_with_limits() -> None:
+    """The dearest comparison is with a limit; where they do not touch, shares add up to 1."""
+    made = instance("beside-limit", kind="but-one", by=0.2)
+    t_star = complexity(made.problem, made.theta).t_star
+    ties = near_ties(made, t_star)
+    assert {tie.answers for tie in ties} == {(f"arm {k}", "toxicity <= 0") for k in range(1, 6)}
+    assert sum(tie.share for tie in ties) == pytest.approx(1.0, rel=0.01)
+    assert sum(tie.saves for tie in ties) == pytest.approx(1.0, rel=0.01)
+    relative = instance("beside-limit", kind="control")
+    (tie,) = near_ties(relative, complexity(relative.problem, relative.theta).t_star)
+    assert tie.answers == ("arm 2", "toxicity <= control")
+    assert (tie.share, tie.without) == (pytest.approx(1.0, rel=0.01), "arm 2")
+    loud = instance("beside-limit", kind="below", loud=10.0)
+    first = near_ties(loud, complexity(loud.problem, loud.theta).t_star)[0]
+    assert (first.answers, first.without) == (("arm 2", "toxicity <= 0"), "arm 2")
+    assert first.share == pytest.approx(1.0, rel=0.01)
+    assert first.saves > 0.99  # what is left has its own limit, which is far away
+    doses = instance("dose-finding", seed=1)
+    found = near_ties(doses, complexity(doses.problem, doses.theta).t_star)
+    assert ("weekly 2", "toxicity <= 0.3") in [tie.answers for tie in found]
+    assert any(tie.answers[1] in doses.problem.answers for tie in found)
+
+
+def test_near_ties_where_every_arm_has_its_noise() -> None:
+    noise = [[[1.0]], [[4.0]], [[1.0]]]
+    problem = Problem(objectives=["y"], covariance=noise, arms=["A", "B", "C"])
+    truth = Instance("", problem, np.array([[3.0], [2.8], [0.0]]))
+    tie, _ = near_ties(truth, complexity(problem, truth.theta).t_star)
+    assert tie.answers == ("B", "A")
+    assert tie.share == pytest.approx(1.0, rel=0.02)

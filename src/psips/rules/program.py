@@ -168,8 +168,8 @@ def check_limits(
         )
     if goal is not None:
         raise InputError(
-            f"the goal {goal.text!r} is reached by proofs of single answers, and with limits "
-            f"there are none: leave the goal out"
+            f"the goal {goal.text!r} is looked for by the stopping rule 'certified', which is "
+            f"not made for limits: leave the goal out, or the limits"
         )
     if problem.blocks:
         raise InputError(

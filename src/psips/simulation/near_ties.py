@@ -17,13 +17,14 @@ from psips.errors import InputError
 from psips.kernels.model import Floats
 from psips.problem import Problem
 from psips.problem.instances import Instance
+from psips.simulation.near_limits import alone, comparisons
 from psips.theory.geometry import complexity
 
 TIES = 6  # near-ties looked at
 
 
 class NearTie(NamedTuple):
-    """Two answers that are hard to tell apart.
+    """Two answers that are hard to tell apart, or an answer and a limit.
 
     ``share`` is the cost as the module defines it. ``saves`` is the share by which T* falls
     if ``without`` were left out: the one of the two whose absence helps more.
@@ -46,8 +47,8 @@ def near_ties(truth: Instance, t_star: float, most: int = TIES) -> tuple[NearTie
     >>> tie.answers, round(tie.share, 2), tie.without, round(tie.saves, 2)
     (('B', 'A'), 1.0, 'B', 1.0)
     """
-    if truth.problem.limits:  # a pair does not say who keeps them
-        return ()
+    if truth.problem.limits:
+        return _beside_limits(truth, t_star, most)
     names = truth.problem.answers
     everyone = set(range(truth.problem.n))
     ties = []
@@ -58,6 +59,21 @@ def near_ties(truth: Instance, t_star: float, most: int = TIES) -> tuple[NearTie
         i, j = pair
         ties.append(NearTie((names[i], names[j]), share, names[left_out], saves))
     return tuple(sorted(ties, key=lambda tie: -tie.share))
+
+
+def _beside_limits(truth: Instance, t_star: float, most: int) -> tuple[NearTie, ...]:
+    names, everyone = truth.problem.answers, set(range(truth.problem.n))
+    control = truth.problem.model.limits.control
+    needed = control if any(one.factor for one in truth.problem.limits) else -1
+    ties = []
+    for one in comparisons(truth)[:most]:
+        either = {one.answer, *((one.rival,) if one.rival >= 0 else ())} - {needed}
+        rests = [(_t_star(truth, everyone - {z}), z) for z in sorted(either)]
+        rest, left_out = min(rests, default=(t_star, one.answer))
+        saves = max(0.0, 1.0 - rest / t_star)
+        share = min(1.0, one.t_star / t_star)
+        ties.append(NearTie((names[one.answer], one.text), share, names[left_out], saves))
+    return tuple(ties)
 
 
 def _closest_pairs(truth: Instance, most: int) -> list[tuple[int, int]]:
@@ -80,11 +96,13 @@ def _closest_pairs(truth: Instance, most: int) -> list[tuple[int, int]]:
 
 
 def _t_star(truth: Instance, answers: set[int]) -> float:
-    """T* of the question about some of the answers only; 0 if one is left."""
+    """T* of the question about some of the answers only; one that is left has its limits."""
     if len(answers) < 2:
-        return 0.0
+        return alone(truth, *answers) if truth.problem.limits else 0.0
     problem, kept = truth.problem, sorted(answers)
-    unused = {"control", "prior"}  # by T*, nor is a parameter set
+    unused = {"prior"}  # by T*, nor is a parameter set
+    if not problem.limits or problem.model.limits.control not in answers:
+        unused.add("control")
     data = {key: value for key, value in problem.to_dict().items() if key not in unused}
     data.update(ball=None, box=None)
     if problem.tolerance:
@@ -92,6 +110,8 @@ def _t_star(truth: Instance, answers: set[int]) -> float:
     if problem.answer_features is None:
         data["arms"] = [problem.arms[a] for a in kept]
         data["costs"] = problem.costs[kept].tolist()
+        if problem.covariance is not None and problem.covariance.ndim == 3:
+            data["covariance"] = problem.covariance[kept].tolist()
         return finite_t_star(Problem.from_dict(data), truth.theta[kept])
     given = len(data["feature_names"])  # without the intercept
     rows = problem.answer_features[kept, :given].tolist()
