@@ -11,6 +11,7 @@ import pytest
 from scipy.special import logsumexp, ndtr
 from scipy.stats import t as students_t
 
+from psips.aliases import Floats
 from psips.kernels.grids import as_grid
 from psips.kernels.marginal import (
     BINARY,
@@ -36,7 +37,6 @@ from psips.kernels.marginal import (
     counted,
     evidence_apart,
 )
-from psips.kernels.model import Floats
 
 SPREAD = 0.2  # of normal values
 LAWS = {"normal": NORMAL, "student": STUDENT, "bounded": BOUNDED, "binary": BINARY}

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from psips import NoiseGuess, Problem
-from psips.kernels.model import Floats
+from psips.aliases import Floats
 from psips.kernels.posterior import Posterior, posterior_of
 from psips.kernels.scatter import Scatter, empty_scatter, students_share, take_in
 from psips.kernels.shifts import growth

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.errors import InputError
 from psips.evaluation.evaluating import evaluate
-from psips.kernels.model import Floats
 from psips.problem import Problem
 from psips.rules.promises import short_promise
 from psips.session import Session

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from psips.aliases import Floats, Ints
 from psips.diagnostics.residuals import Residuals, residuals_of
-from psips.kernels.model import Floats, Ints
 
 LEAST = 20  # degrees of freedom from which on skewness and autocorrelation are tested
 ROUNDING = 1e-12  # share of a sum of squares that may be rounding errors

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from psips.aliases import Floats, Ints
 from psips.diagnostics.deviations import (
     LEAST,
     Found,
@@ -25,7 +26,6 @@ from psips.diagnostics.findings import Diagnosis, Finding, Scatter, some
 from psips.diagnostics.lack_of_fit import Fit, fit_of_sums
 from psips.diagnostics.residuals import Residuals, residuals_of
 from psips.errors import quote
-from psips.kernels.model import Floats, Ints
 from psips.problem import Problem
 from psips.problem.noise import KNOWN, PER_ARM
 

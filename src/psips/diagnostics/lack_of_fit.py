@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.input.checks import RANK
-from psips.kernels.model import Floats
 from psips.problem import Problem
 from psips.problem.coordinates import orthonormal
 from psips.problem.noise import KNOWN

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from psips.kernels.model import Floats, Ints
+from psips.aliases import Floats, Ints
 
 ROUNDING = 1e-14  # share of the largest value below which a residual is a rounding error
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.errors import InputError, listing, quote
 from psips.input.quantities import parse_number
 from psips.input.tabular import Grid, read_grid
-from psips.kernels.model import Floats
 from psips.problem import Problem
 from psips.problem.measurements import ARM, ITEM
 from psips.rules.promises import short_promise

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from psips.kernels.model import Floats
+from psips.aliases import Floats
 from psips.simulation.cells import Cell
 
 if TYPE_CHECKING:

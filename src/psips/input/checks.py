@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from psips.aliases import Floats, Ints
 from psips.errors import InputError, check_distinct, check_keys, quote, unknown
 from psips.input.names import check_apart, check_name, check_reserved
 from psips.input.quantities import as_float
-from psips.kernels.model import Floats, Ints
 
 DIRECTIONS = ("max", "min")
 ROLES = (*DIRECTIONS, "limit")  # the last of a metric that is limited and no objective

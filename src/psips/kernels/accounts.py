@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from psips.aliases import Floats, Ints, Mask
 from psips.kernels.claims import (
     CENTRE,
     KAPPA,
@@ -24,7 +25,7 @@ from psips.kernels.front import Front
 from psips.kernels.grids import as_array, as_grid
 from psips.kernels.jit import bare, kernel
 from psips.kernels.lead_evidence import evidence
-from psips.kernels.model import Floats, Ints, Mask, Model
+from psips.kernels.model import Model
 from psips.kernels.outcome import EVIDENCE, HINT, STOPPED, THRESHOLD
 from psips.kernels.posterior import Posterior, posterior_of, refresh_all
 from psips.kernels.records import Record, record

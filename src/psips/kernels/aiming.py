@@ -10,9 +10,9 @@ less well known, over what a pull costs.
 
 from __future__ import annotations
 
+from psips.aliases import Floats
 from psips.kernels.choosing import direct, opening
 from psips.kernels.jit import bare, step
-from psips.kernels.model import Floats
 from psips.kernels.outcome import HINT
 from psips.kernels.state import ASKED, Run
 

@@ -12,10 +12,11 @@ import math
 
 import numpy as np
 
+from psips.aliases import Floats, Ints
 from psips.kernels.fitted import settle_fit
 from psips.kernels.grids import floats, floats2
 from psips.kernels.jit import bare, kernel, part
-from psips.kernels.model import BALL, BOX, Floats, Ints, Model
+from psips.kernels.model import BALL, BOX, Model
 from psips.kernels.records import Record, record
 from psips.kernels.scatter import ENOUGH, Scatter, empty_scatter, take, take_in
 

@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import math
 
+from psips.aliases import Floats, Ints
 from psips.kernels.belief import refactor
 from psips.kernels.grids import as_grid, floats, floats2
 from psips.kernels.jit import kernel, part
-from psips.kernels.model import Floats, Ints
 from psips.kernels.scatter import invert
 
 

@@ -34,13 +34,14 @@ import math
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.kernels.belief import Belief
 from psips.kernels.grids import floats, floats2
 from psips.kernels.jit import bare, part, standing
 from psips.kernels.marginal import LOG_WEIGHTS as LOG_WEIGHTS
 from psips.kernels.marginal import RHOS as RHOS
 from psips.kernels.marginal import beats, singly
-from psips.kernels.model import BALL, Floats, Model
+from psips.kernels.model import BALL, Model
 
 ASTRAY = 0.1  # mass q of the shifts of the wrong sign: a far better known arm needs them
 TIGHT = 1e-3  # nats to which the line search bounds its minimum from below

@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.kernels.belief import SPANNED, ready
 from psips.kernels.cover import LEARNER, is_eager
 from psips.kernels.firsthit import LATE, early_hit, later_hit, tries
@@ -16,7 +17,6 @@ from psips.kernels.grids import floats
 from psips.kernels.hedge import feed, weights
 from psips.kernels.jit import call, part, step
 from psips.kernels.learner import posterior_gains, projected_gains, shares
-from psips.kernels.model import Floats
 from psips.kernels.outcome import LOG_LEARNED
 from psips.kernels.rng import LEARN, PULL, seed, uniform
 from psips.kernels.scatter import ENOUGH

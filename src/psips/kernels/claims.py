@@ -80,10 +80,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from psips.aliases import Floats, Ints, Mask
 from psips.kernels.cone import project, still_holding
 from psips.kernels.grids import flags, floats, floats2, floats3, ints, ints2
 from psips.kernels.jit import part
-from psips.kernels.model import Floats, Ints, Mask
 from psips.kernels.posterior import Posterior, apart, variance
 
 DEPTH = 3  # constraints of a leaf, at most

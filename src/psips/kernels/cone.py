@@ -14,10 +14,10 @@ import math
 
 import numpy as np
 
+from psips.aliases import Floats, Ints
 from psips.kernels.grids import flags, floats, floats2, ints
 from psips.kernels.halfspace import lead
 from psips.kernels.jit import part, standing
-from psips.kernels.model import Floats, Ints
 from psips.kernels.posterior import Posterior, cov
 from psips.kernels.shifts import move, moved
 

@@ -28,9 +28,10 @@ import math
 
 import numpy as np
 
+from psips.aliases import Floats, Ints
 from psips.kernels.halfspace import lead
 from psips.kernels.jit import bare, standing
-from psips.kernels.model import POOLED, Floats, Ints, Model
+from psips.kernels.model import POOLED, Model
 from psips.kernels.posterior import Posterior, cov
 from psips.kernels.records import Record, record
 

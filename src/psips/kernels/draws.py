@@ -6,11 +6,12 @@ linear problem, come into being when they are first needed.
 
 from __future__ import annotations
 
+from psips.aliases import Floats
 from psips.kernels.belief import in_theta
 from psips.kernels.front import LIVE, MEMBERS
 from psips.kernels.halfspace import beats, held, holds
 from psips.kernels.jit import bare, standing
-from psips.kernels.model import EVERYTHING, Floats
+from psips.kernels.model import EVERYTHING
 from psips.kernels.posterior import draw_answer, draw_theta, image
 from psips.kernels.scene import ABOVE, BELOW, LITERALS, NUMBER, Scene
 

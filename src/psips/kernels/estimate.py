@@ -17,6 +17,7 @@ import math
 
 import numpy as np
 
+from psips.aliases import Floats, Stream
 from psips.kernels.belief import RESULTS
 from psips.kernels.cover import (
     FEWER_NATS,
@@ -33,7 +34,6 @@ from psips.kernels.firsthit import FREQUENT, propose, weigh
 from psips.kernels.front import MEMBERS, elect
 from psips.kernels.grids import as_array, as_grid, flags, floats
 from psips.kernels.jit import kernel, part, standing
-from psips.kernels.model import Floats, Stream
 from psips.kernels.pareto import dominates, pareto_set
 from psips.kernels.posterior import refresh_all
 from psips.kernels.rng import ESTIMATE, PLACES, log_tail, seed, uniform

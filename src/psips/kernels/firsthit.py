@@ -14,6 +14,7 @@ import math
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.kernels.cover import (
     ANSWER,
     CONSTRAINTS,
@@ -44,7 +45,6 @@ from psips.kernels.draws import (
 from psips.kernels.front import LIVE, MEMBERS
 from psips.kernels.halfspace import PAIR, beats, held, lead
 from psips.kernels.jit import bare, part, standing
-from psips.kernels.model import Floats
 from psips.kernels.rng import log_geometric, log_tail, normal_above, uniform
 from psips.kernels.scene import ABOVE, BELOW, HALT, NUMBER, PROPOSALS, Scene
 from psips.kernels.shifts import move, move_point

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import math
 
+from psips.aliases import Floats
 from psips.kernels.grids import floats, floats2
 from psips.kernels.jit import part
-from psips.kernels.model import Floats, NoiseModel
+from psips.kernels.model import NoiseModel
 from psips.kernels.scatter import (
     ENOUGH,
     Scatter,

@@ -25,10 +25,10 @@ import math
 
 import numpy as np
 
+from psips.aliases import Floats, Mask
 from psips.kernels.choosing import unseen
 from psips.kernels.grids import flags, floats, floats2, ints
 from psips.kernels.jit import part, step
-from psips.kernels.model import Floats, Mask
 from psips.kernels.outcome import EVIDENCE, STOPPED, THRESHOLD
 from psips.kernels.rival import ACCEPTED, ACTIVE, DROPPED
 from psips.kernels.rivals import adopt, fewest, lead

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from psips.aliases import Floats, Ints, Mask
 from psips.kernels.grids import flags, floats2, ints
 from psips.kernels.jit import part, standing
-from psips.kernels.model import Floats, Ints, Mask, Model
+from psips.kernels.model import Model
 from psips.kernels.pareto import dominates, pareto_set
 from psips.kernels.records import Record, record
 

@@ -34,13 +34,14 @@ import math
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.kernels.accounts import Account, weigh
 from psips.kernels.belief import Belief, refactor, solve
 from psips.kernels.claims import CENTRE, SPREAD, UNSEEN
 from psips.kernels.grids import floats, floats2
 from psips.kernels.jit import kernel, part
 from psips.kernels.lead_evidence import least_evidence
-from psips.kernels.model import Floats, Model
+from psips.kernels.model import Model
 
 KAPPA = 0.5  # how far the design is expected to be off; h - 1 directions pay for it
 REGULAR = 1e-9  # a pivot of J below this much of V's is taken for 0

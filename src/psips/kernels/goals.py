@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.kernels.choosing import direct, follow, informed, opening, share_of_exploring
 from psips.kernels.cone import project
 from psips.kernels.cover import dismiss
 from psips.kernels.grids import floats
 from psips.kernels.jit import part, step
 from psips.kernels.learner import shares
-from psips.kernels.model import Floats
 from psips.kernels.outcome import HINT
 from psips.kernels.posterior import refresh_listed
 from psips.kernels.scene import Scene

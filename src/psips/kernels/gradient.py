@@ -19,11 +19,11 @@ import math
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.kernels.choosing import follow, informed, opening, share_of_exploring
 from psips.kernels.front import MEMBERS
 from psips.kernels.grids import floats, ints
 from psips.kernels.jit import part, step
-from psips.kernels.model import Floats
 from psips.kernels.posterior import refresh_means
 from psips.kernels.response import best_response, make_room, no_handicap, response_gains
 from psips.kernels.rival import Design, weigh_arms

@@ -33,7 +33,7 @@ from numba.core.typing.templates import (
 from numba.extending import infer_getattr, lower_getattr, register_model
 from numba.np.arrayobj import make_array, populate_array
 
-from psips.kernels.model import Floats, Ints, Mask, Stream
+from psips.aliases import Floats, Ints, Mask, Stream
 
 _WORD = ir.IntType(64)
 

@@ -13,8 +13,8 @@ j runs over the members alone where there is no slack, and over all answers wher
 
 from __future__ import annotations
 
+from psips.aliases import Floats, Ints
 from psips.kernels.jit import bare
-from psips.kernels.model import Floats, Ints
 
 PAIR, ESCAPE = range(2)  # kinds of pieces: "i below j", "z escapes"
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
+from psips.aliases import Floats
 from psips.kernels.jit import part
-from psips.kernels.model import Floats
 
 
 @part

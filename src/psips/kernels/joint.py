@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from psips.aliases import Floats, Ints, Mask
 from psips.kernels.belief import refactor
 from psips.kernels.grids import as_grid, floats2
 from psips.kernels.jit import kernel
-from psips.kernels.model import Floats, Ints, Mask
 
 
 def precision_of(S: Floats, seen: Mask) -> Floats:

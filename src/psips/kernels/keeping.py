@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 
+from psips.aliases import Floats
 from psips.kernels.belief import Belief
 from psips.kernels.certificates import evidence, evidence_of_two, log_mixture
 from psips.kernels.grids import as_array, floats, floats2, floats3
@@ -31,7 +32,7 @@ from psips.kernels.marginal import (
     law_of,
     singly,
 )
-from psips.kernels.model import Floats, Model
+from psips.kernels.model import Model
 
 
 @part

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.kernels.jit import bare
-from psips.kernels.model import Floats
 
 TIGHT = 1e-3  # nats to which the least evidence is found
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from psips.aliases import Floats, Ints
 from psips.kernels.cone import project
 from psips.kernels.cover import is_eager
 from psips.kernels.draws import look_at_all
 from psips.kernels.front import MEMBERS
 from psips.kernels.halfspace import lead
 from psips.kernels.jit import bare, part
-from psips.kernels.model import Floats, Ints
 from psips.kernels.posterior import Posterior, refresh_listed
 from psips.kernels.scene import ABOVE, BELOW, Scene
 from psips.kernels.shifts import gains_of_move, gains_of_point, move, moved

@@ -15,6 +15,7 @@ import math
 
 import numpy as np
 
+from psips.aliases import Floats, Mask
 from psips.kernels.belief import RESULTS
 from psips.kernels.choosing import follow, informed, opening, share_of_exploring
 from psips.kernels.front import LIVE, MEMBERS
@@ -37,7 +38,6 @@ from psips.kernels.limits import (
     select,
     shared,
 )
-from psips.kernels.model import Floats, Mask
 from psips.kernels.outcome import EVIDENCE, STOPPED, THRESHOLD
 from psips.kernels.posterior import Posterior, refresh_means
 from psips.kernels.ratio import LATE, glr_threshold

@@ -23,10 +23,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from psips.aliases import Floats, Ints, Mask
 from psips.kernels.cone import nonnegative
 from psips.kernels.grids import as_array, as_grid, flags, floats, floats2, ints, ints2
 from psips.kernels.jit import bare, kernel, part
-from psips.kernels.model import Floats, Ints, LimitModel, Mask
+from psips.kernels.model import LimitModel
 from psips.kernels.posterior import Posterior
 
 BROKEN, BELOW, ENTERS = range(3)  # kinds of pieces

@@ -10,11 +10,11 @@ import math
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.kernels.belief import in_theta
 from psips.kernels.draws import OUTSIDE, PATIENCE, changes_set
 from psips.kernels.grids import floats2
 from psips.kernels.jit import part
-from psips.kernels.model import Floats
 from psips.kernels.posterior import draw_answer, draw_theta, image
 from psips.kernels.scene import HALT, LITERALS, Scene
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 
+from psips.aliases import Stream
 from psips.kernels.belief import RESULTS, average, learn, ready
 from psips.kernels.budget import NO_ROOM, within_budget
 from psips.kernels.grids import as_grid, words
 from psips.kernels.jit import call, kernel, step
-from psips.kernels.model import Stream
 from psips.kernels.noise import Source, pull
 from psips.kernels.outcome import STOPPED
 from psips.kernels.state import LEARN, ROOM, Run

@@ -80,10 +80,11 @@ import math
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.kernels.belief import Belief
 from psips.kernels.grids import floats, floats2
 from psips.kernels.jit import bare, part
-from psips.kernels.model import EACH, SHARED, Floats, Model
+from psips.kernels.model import EACH, SHARED, Model
 
 # Precisions of the mixture, in pulls, and their weights. A mixture is tightest for arms with
 # some ten times as many pulls as rho.

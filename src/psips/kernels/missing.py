@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from psips.aliases import Floats, Ints, Mask
 from psips.kernels.belief import Belief, refactor
 from psips.kernels.certificates import (
     LOG_FOUR,
@@ -21,7 +22,7 @@ from psips.kernels.grids import as_array, as_grid, floats, ints, ints2
 from psips.kernels.halfspace import is_tolerant
 from psips.kernels.jit import kernel, part
 from psips.kernels.marginal import least_lead, singly
-from psips.kernels.model import Floats, Ints, Mask, Model
+from psips.kernels.model import Model
 from psips.kernels.settling import (
     ESCAPES,
     IN,

@@ -5,15 +5,8 @@ Kernels maximise every objective; whatever is minimised has been negated at the 
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
+from psips.aliases import Floats, Ints
 from psips.kernels.records import Record, record
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
-Stream = npt.NDArray[np.uint64]  # (4,) of random bits
 
 # Kinds of parameter set Theta.
 EVERYTHING = 0

@@ -11,9 +11,10 @@ import math
 
 import numpy as np
 
+from psips.aliases import Floats, Ints, Stream
 from psips.kernels.grids import floats
 from psips.kernels.jit import bare, kernel
-from psips.kernels.model import Floats, Ints, Model, Stream
+from psips.kernels.model import Model
 from psips.kernels.records import Record, record
 from psips.kernels.rng import NOISE, normal, seed, uniform
 

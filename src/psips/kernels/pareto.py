@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from psips.aliases import Floats, Ints, Mask
 from psips.kernels.grids import as_grid, floats, ints
 from psips.kernels.jit import bare, kernel, part
-from psips.kernels.model import Floats, Ints, Mask
 
 FEW = 500  # points of which a Pareto set is found without the compiler
 

@@ -19,11 +19,12 @@ import math
 
 import numpy as np
 
+from psips.aliases import Floats, Ints, Stream
 from psips.kernels.belief import Belief
 from psips.kernels.fitted import FACTOR, UNIT
 from psips.kernels.jit import bare
 from psips.kernels.model import OWN as OWN_NOISE
-from psips.kernels.model import POOLED, Floats, Ints, Model, Stream
+from psips.kernels.model import POOLED, Model
 from psips.kernels.records import Record, record
 from psips.kernels.rng import normal
 

@@ -36,6 +36,7 @@ import math
 
 import numpy as np
 
+from psips.aliases import Floats, Mask, Stream
 from psips.kernels.accounts import (
     CERTIFIED,
     Account,
@@ -53,7 +54,6 @@ from psips.kernels.grids import ints
 from psips.kernels.jit import bare, part, step
 from psips.kernels.judging import no_draws
 from psips.kernels.loop import PREDICT
-from psips.kernels.model import Floats, Mask, Stream
 from psips.kernels.outcome import STOPPED
 from psips.kernels.rng import PULL, STOP, seed, uniform
 from psips.kernels.scene import LITERALS, Scene

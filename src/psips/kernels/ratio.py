@@ -26,6 +26,7 @@ import math
 
 import numpy as np
 
+from psips.aliases import Floats, Ints
 from psips.kernels.belief import RESULTS
 from psips.kernels.cone import project
 from psips.kernels.cover import ANSWER, CONSTRAINTS, KIND, RECORDS, RIVAL, is_complete
@@ -33,7 +34,7 @@ from psips.kernels.front import MEMBERS
 from psips.kernels.grids import floats
 from psips.kernels.halfspace import ESCAPE, PAIR, is_tolerant, lead
 from psips.kernels.jit import kernel, part, standing
-from psips.kernels.model import Floats, Ints, Model
+from psips.kernels.model import Model
 from psips.kernels.posterior import (
     Posterior,
     apart,

@@ -21,12 +21,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from psips.aliases import Floats, Ints
 from psips.kernels.cone import project
 from psips.kernels.cover import ANSWER, CONSTRAINTS, KIND
 from psips.kernels.grids import as_array, as_grid, floats, floats2, ints
 from psips.kernels.halfspace import ESCAPE, PAIR, lead
 from psips.kernels.jit import kernel, part, standing
-from psips.kernels.model import Floats, Ints
 from psips.kernels.posterior import Posterior, apart, cov, variance
 from psips.kernels.shifts import gains_of_move, move, moved, unwhiten
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from psips.aliases import Floats, Ints
 from psips.kernels.belief import refactor
 from psips.kernels.jit import bare, part
-from psips.kernels.model import Floats, Ints, Model
+from psips.kernels.model import Model
 from psips.kernels.posterior import Posterior, fill, follow_control, image, posterior_of
 from psips.kernels.records import Record, record
 

@@ -18,6 +18,7 @@ import math
 
 import numpy as np
 
+from psips.aliases import Floats, Ints, Mask
 from psips.kernels.belief import Belief
 from psips.kernels.choosing import informed, unseen
 from psips.kernels.draws import begin_draw, look_at_all
@@ -25,7 +26,7 @@ from psips.kernels.front import MEMBERS, Front
 from psips.kernels.grids import flags, floats, floats2, ints
 from psips.kernels.jit import part, step
 from psips.kernels.judging import no_draws
-from psips.kernels.model import Floats, Ints, Mask, Model
+from psips.kernels.model import Model
 from psips.kernels.outcome import EVIDENCE, STOPPED, THRESHOLD
 from psips.kernels.rival import ACCEPTED, ACTIVE, DROPPED, OVER
 from psips.kernels.rng import LEARN, log_tail, normal_above, seed, uniform

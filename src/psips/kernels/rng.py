@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 
+from psips.aliases import Floats, Stream
 from psips.kernels.jit import part
-from psips.kernels.model import Floats, Stream
 
 # Purposes: which question a stream serves.
 STOP = 1

@@ -24,9 +24,10 @@ import math
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.kernels.grids import floats, floats2, ints
 from psips.kernels.jit import bare, kernel, part
-from psips.kernels.model import EACH, OWN, POOLED, SHARED, Floats, Model, NoiseModel
+from psips.kernels.model import EACH, OWN, POOLED, SHARED, Model, NoiseModel
 from psips.kernels.records import Record, record
 
 LATEST = 60.0  # exponent from which on Student's tail is as good as infinite

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from psips.aliases import Floats, Ints, Stream
 from psips.kernels.belief import Belief
 from psips.kernels.cover import DEPTH, Cover, empty_cover
 from psips.kernels.front import Front, empty_front
-from psips.kernels.model import Floats, Ints, Model, Stream
+from psips.kernels.model import Model
 from psips.kernels.posterior import Posterior, empty_posterior
 from psips.kernels.records import Record, record
 

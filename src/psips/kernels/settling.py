@@ -56,6 +56,7 @@ import math
 
 import numpy as np
 
+from psips.aliases import Floats, Ints
 from psips.kernels.belief import Belief
 from psips.kernels.certificates import dominance, escape, log_volume, looked_along
 from psips.kernels.codes import AIM, COUNT, GOAL
@@ -63,7 +64,7 @@ from psips.kernels.front import MEMBERS, Front
 from psips.kernels.grids import as_array, as_grid, floats, ints
 from psips.kernels.halfspace import is_tolerant
 from psips.kernels.jit import bare, kernel, part
-from psips.kernels.model import Floats, Ints, Model
+from psips.kernels.model import Model
 
 OPEN, IN, OUT = range(3)
 HINTED, AGAINST = range(2)  # places of an open answer, and of its rival, in a hint

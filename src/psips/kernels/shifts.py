@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from psips.aliases import Floats, Ints
 from psips.kernels.grids import floats2
 from psips.kernels.jit import bare, part
-from psips.kernels.model import Floats, Ints
 from psips.kernels.posterior import Posterior
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from psips.aliases import Floats, Ints, Stream
 from psips.kernels.accounts import Account
 from psips.kernels.codes import DIRECTED as DIRECTED
 from psips.kernels.codes import NOBODY as NOBODY
 from psips.kernels.codes import POSTERIOR as POSTERIOR
 from psips.kernels.codes import TRACK as TRACK
-from psips.kernels.model import Floats, Ints, Model, Stream
+from psips.kernels.model import Model
 from psips.kernels.records import Record, record
 from psips.kernels.rival import Rival
 from psips.kernels.scene import Scene

@@ -15,6 +15,7 @@ import math
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.kernels.belief import Belief
 from psips.kernels.codes import MEASURED as MEASURED
 from psips.kernels.codes import PROVEN as PROVEN
@@ -22,7 +23,7 @@ from psips.kernels.codes import SHARP
 from psips.kernels.front import MEMBERS, Front
 from psips.kernels.grids import floats
 from psips.kernels.jit import part
-from psips.kernels.model import Floats, Model
+from psips.kernels.model import Model
 from psips.kernels.records import Record, record
 
 # Places in the estimate of Algorithm 2: p_t and C_t.

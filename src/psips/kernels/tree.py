@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from psips.aliases import Floats, Ints
 from psips.kernels.cone import project, still_holding
 from psips.kernels.cover import (
     ANSWER,
@@ -36,7 +37,6 @@ from psips.kernels.front import LIVE, MEMBERS, elect
 from psips.kernels.grids import floats, floats2, ints, ints2
 from psips.kernels.halfspace import ESCAPE, PAIR, lead
 from psips.kernels.jit import bare, part, standing
-from psips.kernels.model import Floats, Ints
 from psips.kernels.posterior import (
     Posterior,
     apart,

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from psips.aliases import Floats, Ints
 from psips.errors import InputError, quote
 from psips.input.seeds import Key
 from psips.kernels.belief import spans
-from psips.kernels.model import Floats, Ints
 from psips.kernels.scatter import empty_scatter
 from psips.problem import Problem
 from psips.rules import STOPPING, Rules

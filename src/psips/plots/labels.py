@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psips.kernels.model import Floats
+from psips.aliases import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

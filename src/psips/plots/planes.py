@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from psips.kernels.model import Floats
+from psips.aliases import Floats
 from psips.plots.labels import plain, write_names
 
 if TYPE_CHECKING:

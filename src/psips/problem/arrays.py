@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from psips.kernels.model import BALL, BOX, Floats, Model
+from psips.aliases import Floats
+from psips.kernels.model import BALL, BOX, Model
 from psips.problem.coordinates import (
     Coordinates,
     orthonormal,

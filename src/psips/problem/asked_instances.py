@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.errors import InputError, unknown
-from psips.kernels.model import Floats
 from psips.problem.hard_instances import (
     TRIES,
     Truth,

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from psips.aliases import Floats, Ints
 from psips.input.checks import RANK
-from psips.kernels.model import Floats, Ints
 from psips.problem.design import spanning_rows
 
 DIGITS = 12  # of coordinates, which are about 1: so that ties in them are exact ties

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.errors import InputError, check_keys, quote
 from psips.input.checks import read_positive
-from psips.kernels.model import Floats
 
 
 def read_costs(arms: Sequence[str], given: Any) -> Floats:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.input.checks import RANK
-from psips.kernels.model import Floats
 
 BLOCK = 200  # steps between two direct inverses: rounding must not build up
 BLOCKS = 500  # far beyond need: some hundreds of steps reach 1e-3

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.errors import InputError
 from psips.input.checks import (
     RANK,
@@ -15,7 +16,6 @@ from psips.input.checks import (
     read_answers,
     read_table,
 )
-from psips.kernels.model import Floats
 from psips.problem.coordinates import units_of
 
 INTERCEPT = "intercept"  # name of the feature that is 1 everywhere

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.errors import InputError, check_keys, listing, quote
 from psips.input.quantities import as_float
 from psips.input.tables import read_cell, read_cells, read_csv
-from psips.kernels.model import Floats
 from psips.problem.instances import Results
 from psips.problem.problem import Problem
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from psips.kernels.model import Floats
+from psips.aliases import Floats
 
 
 def gaps(mu: npt.ArrayLike) -> Floats:

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.errors import InputError, unknown
 from psips.input.checks import Table
-from psips.kernels.model import Floats
 from psips.problem.gaps import gaps
 from psips.problem.item_noise import ItemNoise
 from psips.problem.parameters import Ball

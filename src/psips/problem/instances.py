@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from psips.aliases import Floats, Ints
 from psips.errors import InputError, check_keys, unknown
 from psips.input.checks import Table, frozen
-from psips.kernels.model import Floats, Ints
 from psips.problem.asked_instances import BUILDERS as ASKED
 from psips.problem.gaps import hardness, hardness_floor
 from psips.problem.hard_instances import BUILDERS as HARD

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.errors import InputError, quote
 from psips.input.checks import by_name, frozen, read_covariance
 from psips.input.quantities import as_float
-from psips.kernels.model import Floats
 from psips.problem.problem import Problem
 
 

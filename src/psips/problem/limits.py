@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from psips.aliases import Floats, Mask
 from psips.errors import InputError, quote, unknown
 from psips.input.quantities import parse_number
-from psips.kernels.model import Floats, LimitModel, Mask
+from psips.kernels.model import LimitModel
 from psips.problem.scales import Scale
 from psips.problem.tolerance import beaters, holders
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.errors import InputError, check_keys, listing, quote
 from psips.input.quantities import as_float
-from psips.kernels.model import Floats
 from psips.problem.instances import Results
 from psips.problem.problem import Problem
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.errors import InputError, quote, unknown
 from psips.input.checks import Nested, by_name, frozen, nested, read_covariance, read_positive
-from psips.kernels.model import EACH, OWN, POOLED, SHARED, Floats, NoiseModel
+from psips.kernels.model import EACH, OWN, POOLED, SHARED, NoiseModel
 from psips.problem.scales import Scale
 
 KNOWN, ESTIMATE, PER_ARM = "known", "estimate", "per-arm"

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.errors import InputError, quote
 from psips.input.checks import Nested, by_name, fit, nested
-from psips.kernels.model import BALL, BOX, EVERYTHING, Floats
+from psips.kernels.model import BALL, BOX, EVERYTHING
 
 
 @dataclass(frozen=True)

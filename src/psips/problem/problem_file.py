@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from psips.aliases import Floats
 from psips.errors import InputError, check_distinct, check_keys, quote, unknown
 from psips.input.checks import Table, read_positive
 from psips.input.files import read_text, shown
 from psips.input.tables import read_csv
-from psips.kernels.model import Floats
 from psips.problem.file_tables import (
     Guess,
     beside,

@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from psips.aliases import Floats
 from psips.errors import unknown
 from psips.input.checks import frozen, read_covariance
-from psips.kernels.model import Floats
 from psips.problem.limits import Limit
 from psips.problem.noise import NoiseGuess
 from psips.problem.parameters import Ball, Box, Limits, Prior, check_inside

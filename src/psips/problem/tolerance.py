@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from psips.aliases import Floats, Mask
 from psips.errors import InputError, check_keys, quote
 from psips.input.checks import frozen
 from psips.input.quantities import as_float, parse_number
-from psips.kernels.model import Floats, Mask
 from psips.problem.scales import Scale
 
 

@@ -13,7 +13,7 @@ from psips.rules.sampling import DRAWS, SAMPLING, TRACKING, SamplingRule
 from psips.rules.stopping import CALIBRATION, STOPPING, StoppingRule
 
 if TYPE_CHECKING:
-    from psips.kernels.model import Floats
+    from psips.aliases import Floats
     from psips.problem import Problem
     from psips.problem.question import Goal
     from psips.rules.program import Program

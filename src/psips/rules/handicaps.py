@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from psips.kernels.model import Floats
+from psips.aliases import Floats
 
 
 def handicaps(covariance: Floats, delta: float) -> Floats:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.errors import InputError, check_keys, quote
-from psips.kernels.model import Floats
 from psips.problem import Problem
 from psips.rules import SAMPLING, Rules
 from psips.rules.chosen import BY_PROOFS

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from psips.aliases import Floats, Stream
 from psips.attention import attentively
 from psips.kernels.accounts import (
     Account,
@@ -25,7 +26,7 @@ from psips.kernels.front import MEMBERS, Front
 from psips.kernels.functionals import weigh_account
 from psips.kernels.jit import address, no_steps
 from psips.kernels.loop import ASK, PREDICT, RUN, TELL, drive
-from psips.kernels.model import Floats, Model, Stream
+from psips.kernels.model import Model
 from psips.kernels.noise import Source, nowhere
 from psips.kernels.outcome import HINT, OUTCOMES, STOPPED, Outcome
 from psips.kernels.posterior import OWN as REFRESHED

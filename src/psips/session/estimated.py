@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.errors import listing
 from psips.kernels.belief import SPANNED
-from psips.kernels.model import Floats
 from psips.kernels.scatter import ENOUGH
 from psips.problem import Problem
 from psips.problem.noise import ESTIMATE, KNOWN

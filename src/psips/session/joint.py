@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from psips.aliases import Floats, Ints, Mask, Stream
 from psips.kernels.belief import RESULTS, SPANNED, spans
 from psips.kernels.cover import AGE
 from psips.kernels.fitted import ROUNDING
 from psips.kernels.joint import add_rows, precision_of, solve_joint
-from psips.kernels.model import Floats, Ints, Mask, Stream
 from psips.kernels.noise import Source, pull
 from psips.kernels.scatter import ENOUGH, students_share
 from psips.kernels.scene import Scene

@@ -29,9 +29,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from psips.aliases import Floats, Mask
 from psips.attention import attentively
 from psips.kernels.keeping import evidence_within
-from psips.kernels.model import Floats, Mask
 from psips.problem import Problem
 from psips.problem.limits import keeping
 

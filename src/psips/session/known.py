@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psips.kernels.model import Floats
+from psips.aliases import Floats
 from psips.notebook import card, names, table
 from psips.problem import Problem
 from psips.problem.instances import Results

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from psips.kernels.model import Floats, Mask, Model, Stream
+from psips.aliases import Floats, Mask, Stream
+from psips.kernels.model import Model
 from psips.problem.limits import optimal_and_allowed
 
 DRAWS = 4000

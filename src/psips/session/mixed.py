@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from psips.aliases import Floats, Ints
 from psips.kernels.belief import RESULTS
 from psips.kernels.blocks import add_blocks, add_result, expect, factor, look_ahead
 from psips.kernels.cover import AGE
-from psips.kernels.model import POOLED, Floats, Ints
+from psips.kernels.model import POOLED
 from psips.kernels.scatter import students_share
 from psips.kernels.scene import Scene
 from psips.session.engine import Engine

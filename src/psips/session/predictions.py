@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from psips.aliases import Floats, Mask
 from psips.kernels.accounts import Account, level_of, no_account, open_account
-from psips.kernels.model import Floats, Mask, Model
+from psips.kernels.model import Model
 
 
 class Predictions:

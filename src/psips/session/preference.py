@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.errors import InputError, check_keys, quote
 from psips.input.quantities import as_float
-from psips.kernels.model import Floats
 from psips.session.estimated import usual_variances
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.compiling import watch
 from psips.errors import InputError, quote
 from psips.input.seeds import Seed, draw_key
-from psips.kernels.model import Floats
 from psips.problem import Problem
 from psips.problem.measurements import ITEM, is_frame, is_missing, read_results, read_values
 from psips.problem.question import (

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.diagnostics.lack_of_fit import Fit, fit_of
-from psips.kernels.model import Floats
 from psips.notebook import card, names, table
 from psips.problem import Problem
 from psips.session.engine import NOTHING, Engine

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psips.aliases import Stream
 from psips.errors import InputError
-from psips.kernels.model import Stream
 from psips.problem import Problem
 from psips.problem.instances import Results
 from psips.problem.tolerance import Tolerance

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.kernels.belief import SPANNED, Belief
-from psips.kernels.model import OWN, POOLED, Floats, Model
+from psips.kernels.model import OWN, POOLED, Model
 from psips.kernels.scatter import ENOUGH, students_share
 
 

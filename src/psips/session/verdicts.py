@@ -22,12 +22,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from psips.aliases import Floats, Ints
 from psips.attention import attentively
 from psips.input.checks import RANK
 from psips.kernels.accounts import CERTIFIED, verdicts_by
 from psips.kernels.belief import Belief
 from psips.kernels.missing import further, verdicts
-from psips.kernels.model import Floats, Ints
 from psips.kernels.settling import IN, OPEN, OUT, settle_answers
 from psips.problem import Problem
 from psips.problem.design import spanning_rows

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.errors import InputError, unknown
 from psips.input.checks import frozen
 from psips.input.seeds import Key, Seed, draw_key
-from psips.kernels.model import Floats
 from psips.kernels.noise import (
     BERNOULLI,
     GAUSSIAN,

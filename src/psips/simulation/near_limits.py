@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import nnls
 
-from psips.kernels.model import Floats
+from psips.aliases import Floats
 from psips.problem.instances import Instance
 from psips.problem.limits import keeping
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.errors import InputError
-from psips.kernels.model import Floats
 from psips.problem import Problem
 from psips.problem.instances import Instance
 from psips.simulation.near_limits import alone, comparisons

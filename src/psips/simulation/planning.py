@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.errors import InputError, quote
-from psips.kernels.model import Floats
 from psips.problem import Problem
 from psips.problem.file_tables import Guess
 from psips.problem.instances import Instance

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.errors import InputError, check_keys
 from psips.input.checks import frozen
-from psips.kernels.model import Floats
 from psips.kernels.noise import Source
 from psips.problem import Problem
 from psips.problem.measurements import is_frame

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from psips.aliases import Floats, Ints
 from psips.diagnostics import pooled_covariance
 from psips.diagnostics.residuals import residuals_of
 from psips.errors import InputError, fold, listing, nearest, quote, unknown
@@ -19,7 +20,6 @@ from psips.input.checks import DIRECTIONS
 from psips.input.names import RESERVED
 from psips.input.quantities import parse_number
 from psips.input.tabular import COMMA, Grid, read_grid
-from psips.kernels.model import Floats, Ints
 from psips.problem import Problem
 from psips.problem.measurements import ARM, ITEM, means_refused, summary_column
 from psips.rules import Rules

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psips.kernels.model import Floats
+from psips.aliases import Floats
 
 if TYPE_CHECKING:
     from psips.problem import Problem

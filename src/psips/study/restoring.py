@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from psips.aliases import Ints
 from psips.kernels.cover import (
     ANSWER,
     CONSTRAINTS,
@@ -23,7 +24,6 @@ from psips.kernels.cover import (
 )
 from psips.kernels.front import LIVE, MEMBERS
 from psips.kernels.halfspace import ESCAPE
-from psips.kernels.model import Ints
 from psips.problem import Problem
 from psips.session.engine import Engine
 from psips.study.ledger import Ledger

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from psips.kernels.model import Floats
+from psips.aliases import Floats
 from psips.problem import Problem
 from psips.problem.noise import KNOWN
 from psips.study.ledger import Result, Values

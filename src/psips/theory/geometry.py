@@ -28,10 +28,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from psips.aliases import Floats
 from psips.attention import attentively
 from psips.errors import InputError, check_keys, listing
 from psips.input.checks import RANK, frozen
-from psips.kernels.model import Floats
 from psips.problem.gaps import gaps, hardness
 from psips.problem.instances import Instance
 from psips.problem.limits import keeping, optimal_and_allowed

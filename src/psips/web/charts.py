@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from psips.kernels.model import Floats
+from psips.aliases import Floats
 from psips.plots.planes import BLUE, GREY, LINES, RADIUS_95, VERMILION, pair_front
 from psips.problem import Problem
 from psips.web.looks import Answer, Course, Look

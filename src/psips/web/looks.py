@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from psips.aliases import Floats, Ints
 from psips.diagnostics import Finding
-from psips.kernels.model import Floats, Ints
 from psips.plots.history import (
     Evidence,
     History,
