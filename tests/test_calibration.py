@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from psips.calibration import families as families_module
-from psips.calibration.families import CAP, GROUPS, SHORT, Family, families
+from psips.calibration.families import GROUPS, families
+from psips.calibration.family import CAP, SHORT, Family
 from psips.calibration.file import kept, merged, read, write
 from psips.calibration.found import Found, add_found, found_path, read_found
 from psips.calibration.measuring import (

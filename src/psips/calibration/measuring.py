@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from psips.calibration.families import SHORT, families
+from psips.calibration.families import families
+from psips.calibration.family import SHORT
 from psips.errors import InputError
 from psips.problem.instances import Instance
 from psips.rules import STOPPING, Rules
