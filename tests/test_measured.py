@@ -10,7 +10,7 @@ from scipy.special import gammaincc
 from scipy.stats import binom
 
 from psips import Problem, Rules, Session
-from psips.kernels.ratio import EARLY, OFFSET
+from psips.kernels.ratio import EARLY, OFFSET, is_time
 from psips.problem.instances import instance
 from psips.rules.handicaps import handicaps
 from psips.simulation import simulate_many
@@ -134,3 +134,22 @@ def test_the_same_instances_catch_rules_that_err(
         instance(name, **params), runs=runs, seed=11, max_results=cap, rules=rules
     )
     assert binom.sf(found.errors - 1, runs, DELTA) < 0.02
+
+
+@pytest.mark.parametrize("start", [1, 480, 249_000, 10**6, 10**7])
+def test_looks_do_not_end(start: int) -> None:
+    """Looks come about 500 times while the results grow e-fold, however many there are."""
+    look = getattr(is_time, "py_func", is_time)
+    times = [t for t in range(start, start + start // 100 + 500) if look(t, 1)]
+    gaps = np.diff([start, *times, start + start // 100 + 500])
+    assert gaps.max() <= 1 + (start + 500) / 240
+
+
+@pytest.mark.parametrize("many", [20_001, 300_007])
+def test_a_table_is_looked_at(many: int) -> None:
+    """Whatever the number of its rows, the end of a table is judged in full."""
+    session = Session(Problem(objectives=["a"], covariance=[1], arms=2), rng=1)
+    half = many // 2
+    session.engine.know(np.array([half, many - half], float), np.array([[0.5 * half], [0.0]]))
+    session.engine.judge()
+    assert session.stopped

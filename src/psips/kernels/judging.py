@@ -27,11 +27,11 @@ from psips.kernels.outcome import (
     STOPPED,
     THRESHOLD,
 )
-from psips.kernels.ratio import EVERY, all_pieces, glr_threshold, passes
+from psips.kernels.ratio import all_pieces, glr_threshold, is_time, passes
 from psips.kernels.renewing import elect_plainly, refresh
 from psips.kernels.rng import STOP, seed
 from psips.kernels.settling import all_settled, reached
-from psips.kernels.state import REBUILD, Run
+from psips.kernels.state import NEW, REBUILD, Run
 from psips.kernels.thresholds import MEASURED, inflation_and_budget
 from psips.kernels.tree import build
 
@@ -116,7 +116,7 @@ def judge_glr(run: Run) -> int:
     found = passes(scene, calibration.handicap, threshold)
     if found >= threshold and calibration.code == MEASURED:
         found = 0.0
-        if t % (1 + t // EVERY) == 0:
+        if is_time(t, run.latest[NEW]):
             no_draws(run)
             call(run.steps[REBUILD], run)
             found = all_pieces(scene, calibration.handicap, float(t))

@@ -15,7 +15,7 @@ from psips.kernels.grids import as_grid, words
 from psips.kernels.jit import call, kernel, step
 from psips.kernels.noise import Source, pull
 from psips.kernels.outcome import STOPPED
-from psips.kernels.state import LEARN, ROOM, Run
+from psips.kernels.state import ARM, LEARN, ROOM, Run
 
 TELL, ASK, RUN = range(3)
 PREDICT = -2  # in the place of an arm: a set is to be predicted
@@ -24,7 +24,7 @@ PREDICT = -2  # in the place of an arm: a set is to be predicted
 @step
 def learn_pulled(run: Run) -> int:
     """Take in the result just pulled, where that is more than its arm's mean."""
-    learn(run.scene.model, run.scene.belief, run.arm[0], run.result)
+    learn(run.scene.model, run.scene.belief, run.latest[ARM], run.result)
     return 0
 
 
@@ -63,7 +63,7 @@ def drive(
             if run.steps[LEARN] == 0:
                 average(belief, arm, x)
             else:
-                run.arm[0] = arm
+                run.latest[ARM] = arm
                 call(run.steps[LEARN], run)
         if ready(model, belief):
             call(renew, run)

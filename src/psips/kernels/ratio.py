@@ -33,7 +33,7 @@ from psips.kernels.cover import ANSWER, CONSTRAINTS, KIND, RECORDS, RIVAL, is_co
 from psips.kernels.front import MEMBERS
 from psips.kernels.grids import floats
 from psips.kernels.halfspace import ESCAPE, PAIR, is_tolerant, lead
-from psips.kernels.jit import kernel, part, standing
+from psips.kernels.jit import bare, kernel, part, standing
 from psips.kernels.model import Model
 from psips.kernels.posterior import (
     Posterior,
@@ -55,6 +55,23 @@ MORE = 0.8  # nats with a tolerance, measured
 REACH = 3.0  # standard errors within which a member might dominate an answer, or might not
 LATE = 11.0  # e-folds of results by which a near-tie has had most of its chances to err
 EVERY = 500  # all pieces are summed about this often while the results grow e-fold
+
+
+@bare
+def is_time(t: int, new: int) -> bool:
+    """Whether all pieces are summed after ``t`` results, of which ``new`` were not judged.
+
+    The first EVERY results are looked at one by one, later ones about EVERY times while they
+    grow e-fold, and always at the end of a table that spans such a time. From EVERY^2 on a
+    period of 1 + t // EVERY would have no multiple among the results that have it.
+    """
+    period = 1 + t // EVERY
+    if period > EVERY:
+        power = EVERY
+        while 2 * power <= period:
+            power *= 2
+        period = power
+    return t // period > (t - new) // period
 
 
 @part

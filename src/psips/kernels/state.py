@@ -25,6 +25,8 @@ ROOM, BUDGET = range(2)
 # Places in Run.steps.
 REBUILD, LEARN = range(2)
 STEPS = 2
+# Places in Run.latest.
+ARM, NEW = range(2)
 
 
 @record
@@ -80,5 +82,5 @@ class Run(Record):
     key: Stream  # of all draws
     room: Floats  # (2,) what may be spent, pending asks included, now and in all; or inf
     steps: Ints  # (2,) addresses of steps that other steps take, 0 where there is none
-    arm: Ints  # (1,) of the result just pulled
-    result: Floats  # (d,) itself
+    latest: Ints  # (2,) arm of the result just pulled; results that were not judged yet
+    result: Floats  # (d,) the one just pulled

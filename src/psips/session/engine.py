@@ -33,7 +33,7 @@ from psips.kernels.posterior import OWN as REFRESHED
 from psips.kernels.ratio import looked_at
 from psips.kernels.rival import Rival, empty_rival
 from psips.kernels.scene import LITERALS, PROPOSALS, Scene, empty_scene
-from psips.kernels.state import ASKED, LEARN, REBUILD, STEPS, Learner, Run, empty_learner
+from psips.kernels.state import ASKED, LEARN, NEW, REBUILD, STEPS, Learner, Run, empty_learner
 from psips.rules.program import Program
 from psips.session.limited import change_within, probabilities_within
 from psips.session.parts import arrays_of, fill, fill_arrays, plain_of
@@ -81,7 +81,8 @@ class Engine(Uncertainty):
         self.predictions = Predictions(model, program.options.calibration.log_inverse)
         self._steps: dict[str, Any] = {}
         self._shared = no_steps(STEPS)
-        self._pulled, self._result = np.zeros(1, np.int64), np.zeros(model.d)
+        self._latest, self._result = np.ones(2, np.int64), np.zeros(model.d)
+        self._judged = 0  # results at the last judgement
         self._hold_together()
         if prior is not None:
             nothing = np.zeros((model.K, model.d))
@@ -100,7 +101,7 @@ class Engine(Uncertainty):
             self.key,
             self.room,
             self._shared,
-            self._pulled,
+            self._latest,
             self._result,
         )
 
@@ -156,6 +157,8 @@ class Engine(Uncertainty):
     def judge(self) -> None:
         """Bring candidate set and stopping rule up to date with the results."""
         if self.ready:
+            self._latest[NEW] = max(1, self.results - self._judged)
+            self._judged = self.results
             self._drive(TELL, self._nowhere, self.key, 0)
 
     def choose(self) -> int:
@@ -194,11 +197,13 @@ class Engine(Uncertainty):
 
         Return whether the budget had room for it.
         """
+        self._latest[NEW] = 1  # each is judged
         size = FIRST_SLICE  # one slice after the other, so that Ctrl-C is seen between them
         while True:
             begin = perf_counter()
             told = self.results
             last = self._drive(RUN, source, noise_key, min(results, told + size))
+            self._judged = self.results
             if last == NO_ROOM or self.stopped or self.results >= results:
                 return last != NO_ROOM
             size = 2 * size if perf_counter() - begin < PAUSE else max(1, size // 2)
@@ -373,3 +378,4 @@ class Engine(Uncertainty):
                 weigh_account(self.model, self.belief, self.account)
         self._outcome[:] = [float(v) for v in state["outcome"]]
         self.key[:] = np.array(state["key"], np.uint64)
+        self._judged = self.results
