@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from psips import InputError, Problem, Session
+from psips.problem.instances import Instance
 
 MEANS = np.array([[3.0, 3.0], [2.0, 1.0], [2.2, 2.5], [1.0, 0.5]])
 ARMS = ["A", "B", "C", "D"]
@@ -170,3 +171,16 @@ def test_a_problem_with_items_is_recorded() -> None:
         one = problem(blocks=blocks)
         assert Problem.from_dict(json.loads(json.dumps(one.to_dict()))) == one
     assert "blocks" not in problem(blocks=False).to_dict()
+
+
+def test_a_tolerance_goes_with_items_and_limits_do_not() -> None:
+    took = {}
+    for epsilon in (None, 0.4):
+        session, lab = Session(problem(epsilon=epsilon), rng=1), Lab(3)
+        while not session.stopped:
+            go(session, lab, 1)
+        assert Instance("", session.problem, MEANS).is_right(session.candidate_set)
+        took[epsilon] = session.results
+    assert took[0.4] < took[None]
+    with pytest.raises(InputError, match="leave the limits out, or the blocks"):
+        Session(problem(limits=["cost <= 3"]), rng=1)
