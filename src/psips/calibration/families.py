@@ -6,21 +6,17 @@ again: ``worse d=6 gap=0.3`` is ``psips simulate worse --d 6 --gap 0.3``.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-import numpy as np
-
+from psips.calibration.family import CAP as CAP
+from psips.calibration.family import LONG
+from psips.calibration.family import SHORT as SHORT
+from psips.calibration.family import Family as Family
 from psips.calibration.found import Found, read_found
-from psips.calibration.ordinary import INSTANCES, NAMES, ordinary
-from psips.problem.instances import Instance, instance
-
-CAP = 3_000_000  # samples of a run; one that reaches it claims nothing
-LONG = 10 * CAP  # where a tie takes that many
-SHORT = 20_000  # where nobody can be expected to stop: what is counted is who does
+from psips.calibration.ordinary import NAMES
+from psips.calibration.questions import questions
 
 GROUPS = {
     "ordinary": "Drawn without malice; ties are few and no closer than they happen to be.",
@@ -41,75 +37,6 @@ GROUPS = {
     ),
     "found": "Found by `psips calibrate --adversarial`; added, never removed.",
 }
-
-
-@dataclass(frozen=True)
-class Family:
-    """One cell: instances of one kind, measured together.
-
-    Parameters
-    ----------
-    group : str
-        Of `GROUPS`: which table it stands in.
-    builder : str
-        A built-in instance; the family's name, if it is one of the ordinary ones.
-    params : mapping
-        Of the builder.
-    drawn : bool
-        Whether to take several instances, with seeds from 0, rather than one.
-    share : float
-        Of the runs, where one takes long.
-    cap : int
-        Samples of a run at most.
-    tolerance : float
-        On each objective, in standard deviations of one result; 0 for that of the instance.
-    """
-
-    group: str
-    builder: str
-    params: Mapping[str, Any] = field(default_factory=dict)
-    drawn: bool = False
-    share: float = 1.0
-    cap: int = CAP
-    tolerance: float = 0.0
-
-    @property
-    def name(self) -> str:
-        """What tables and files call it.
-
-        Examples
-        --------
-        >>> Family("worse", "worse", {"d": 6, "gap": 0.3}).name
-        'worse d=6 gap=0.3'
-        """
-        tolerance = {"tolerance": self.tolerance} if self.tolerance else {}
-        given = {**self.params, **tolerance}
-        return " ".join([self.builder, *(f"{key}={value}" for key, value in given.items())])
-
-    def instances(self) -> list[Instance]:
-        """Return its instances, the same at every call."""
-        if self.group == "ordinary":
-            return ordinary()[self.builder]
-        if not self.drawn:
-            return [self._tolerant(instance(self.builder, **self.params))]
-        return [
-            self._tolerant(instance(self.builder, **self.params, seed=s))
-            for s in range(INSTANCES)
-        ]
-
-    def _tolerant(self, made: Instance) -> Instance:
-        if not self.tolerance:
-            return made
-        sd = self.tolerance * np.sqrt(np.diag(made.known.usual_covariance))
-        return made.with_epsilon(dict(zip(made.problem.objectives, sd, strict=True)))
-
-    def runs(self, asked: int) -> int:
-        """Return how many runs it gets."""
-        return max(1, math.ceil(self.share * asked))
-
-    def limit(self, asked: int | None) -> int:
-        """Return the cap of its runs: its own, or a lower one if that is asked for."""
-        return self.cap if asked is None else min(asked, self.cap)
 
 
 def _ordinary() -> list[Family]:
@@ -342,62 +269,6 @@ def _noise() -> list[Family]:
     ]
 
 
-def _questions() -> list[Family]:
-    """Return cells with a tolerance or limits, the noise given and estimated."""
-
-    def beside(share: float = 1.0, **params: Any) -> list[Family]:
-        edge = "beside-tolerance" if "by" not in params else "beside-limit"
-        return [
-            Family("questions", edge, {**params, **told}, share=share)
-            for told in ({}, {"told": "per-arm"})
-        ]
-
-    def trials(*tolerances: float, **params: Any) -> list[Family]:
-        return [
-            Family("questions", "dose-finding", params, drawn=True, tolerance=tolerance)
-            for tolerance in tolerances
-        ]
-
-    def other(name: str, share: float, *tolerances: float) -> list[Family]:
-        return [
-            Family("questions", name, share=share, tolerance=tolerance)
-            for tolerance in tolerances
-        ]
-
-    return [
-        *beside(kind="worse", tolerance=0.3),
-        *beside(kind="worse", tolerance=0.1),
-        *beside(kind="worse", tolerance=0.03, share=0.5),
-        *beside(kind="worse", tolerance=0.3, loud=10.0),
-        *beside(kind="worse", tolerance=0.3, d=2),
-        *beside(kind="worse", tolerance=0.3, d=2, rho=-0.95),
-        *beside(kind="worse", tolerance=0.3, d=4),
-        *beside(kind="all-worse", tolerance=0.3),
-        *beside(kind="better", tolerance=0.3, d=2),
-        *beside(kind="between", tolerance=0.3, d=2),
-        *beside(kind="pairs", tolerance=0.3, d=2),
-        *beside(kind="equal", tolerance=0.3, d=2),
-        *beside(kind="ties", tolerance=0.3, d=1),
-        *beside(kind="ties", tolerance=0.3, d=2),
-        *beside(kind="chain", tolerance=0.3, d=2),
-        *beside(kind="above", by=0.1),
-        *beside(kind="above", by=0.1, rho=-0.95),
-        *beside(kind="above", by=1.0, loud=10.0),
-        *beside(kind="above", by=0.1, tolerance=0.3),
-        *beside(kind="below", by=0.1),
-        *beside(kind="below", by=1.0, loud=10.0),
-        *beside(kind="dominated", by=0.1),
-        *beside(kind="alone", by=0.1),
-        *beside(kind="control", by=0.2),
-        *beside(kind="all-above", by=0.1, share=0.5),
-        *beside(kind="but-one", by=0.2, share=0.5),
-        *trials(0.0, 0.2),
-        *trials(0.0, told="per-arm"),
-        *other("correlated", 1.0, 0.0, 0.05, 0.1, 0.2),
-        *other("cov-boost", 0.1, 0.0, 0.05, 0.1, 0.2),
-    ]
-
-
 def _found(every: Sequence[Found]) -> list[Family]:
     return [
         Family("found", one.instance, one.params, share=0.2, cap=CAP // 10) for one in every
@@ -418,7 +289,7 @@ def families() -> dict[str, Family]:
         *_just_below(),
         *_linear_units(),
         *_noise(),
-        *_questions(),
+        *questions(),
         *_found(read_found()),
     ]
     named: dict[str, Family] = {}
