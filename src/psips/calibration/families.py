@@ -13,7 +13,7 @@ from typing import Any
 from psips.calibration.family import CAP, LONG, SHORT, Family
 from psips.calibration.found import Found, read_found
 from psips.calibration.ordinary import NAMES
-from psips.calibration.question_families import noise, questions
+from psips.calibration.questions import questions
 
 GROUPS = {
     "ordinary": "Drawn without malice; ties are few and no closer than they happen to be.",
@@ -220,6 +220,52 @@ def _linear_units() -> list[Family]:
     ]
 
 
+def _noise() -> list[Family]:
+    """Return cells in which the rules have to estimate the noise, or do without."""
+
+    def untold(share: float = 1.0, **params: Any) -> list[Family]:
+        told = ["per-arm"] if params.get("spread", 1.0) != 1.0 else ["per-arm", "estimate"]
+        return [Family("noise", "untold", {**params, "told": one}, share=share) for one in told]
+
+    lines: Sequence[dict[str, Any]] = (
+        {"slope": 0.1, "K": 2},
+        {"slope": 0.2},
+        {"slope": 2.0},  # a handful of results, and fewer degrees of freedom
+        {"slope": 0.3, "d": 2, "rho": -0.9},
+        {"slope": 0.2, "d": 2, "rho": -0.9, "K": 2},
+        {"slope": 3.0, "d": 2, "across": 1, "rho": -0.9},
+        {"slope": 0.3, "d": 3, "rho": -0.45, "K": 2},
+    )
+    planes: Sequence[dict[str, Any]] = (
+        {"norm": 1.0, "h": 2, "K": 3, "d": 1},
+        {"norm": 2.0, "h": 6, "K": 6, "d": 1},  # no more arms than features
+        {"norm": 3.0},
+        {"norm": 30.0},
+        {"norm": 10.0, "rho": -0.9},
+        {"norm": 10.0, "answers": 12},
+        {"norm": 3.0, "scale": 0.01, "unit": 100.0},
+        {"norm": 30.0, "h": 6, "K": 12, "d": 3},
+    )
+    return [
+        *untold(gap=0.3),
+        *untold(gap=0.3, spread=4.0),
+        *untold(gap=0.1, share=0.25),
+        *untold(gap=0.1, spread=4.0, share=0.25),
+        *untold(gap=0.2, d=2),
+        *untold(gap=0.2, d=2, spread=4.0),
+        *untold(gap=0.2, d=2, rho=-0.95),
+        *untold(gap=0.2, d=2, rho=0.95),
+        *untold(gap=0.3, d=6),
+        *untold(gap=0.3, d=6, spread=4.0),
+        *untold(gap=0.3, shape="student"),
+        *untold(gap=0.3, shape="lognormal"),
+        *(Family("noise", "chances", {"p": p, "gap": 0.08}) for p in (0.02, 0.5, 0.9)),
+        *(Family("noise", "untold-line", params) for params in lines),
+        Family("noise", "untold-line", {"slope": 0.05, "K": 2}, share=0.25),
+        *(Family("noise", "untold-linear", params, drawn=True) for params in planes),
+    ]
+
+
 def _found(every: Sequence[Found]) -> list[Family]:
     return [
         Family("found", one.instance, one.params, share=0.2, cap=CAP // 10) for one in every
@@ -239,7 +285,7 @@ def families() -> dict[str, Family]:
         *_fronts(),
         *_just_below(),
         *_linear_units(),
-        *noise(),
+        *_noise(),
         *questions(),
         *_found(read_found()),
     ]

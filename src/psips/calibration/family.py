@@ -1,4 +1,4 @@
-"""A family of instances: a cell of the calibration."""
+"""One cell of the calibration: instances of one kind, and how often they are run."""
 
 from __future__ import annotations
 
@@ -13,11 +13,7 @@ from psips.calibration.ordinary import INSTANCES, ordinary
 from psips.problem.instances import Instance, instance
 
 CAP = 3_000_000  # samples of a run; one that reaches it claims nothing
-
-
 LONG = 10 * CAP  # where a tie takes that many
-
-
 SHORT = 20_000  # where nobody can be expected to stop: what is counted is who does
 
 
@@ -28,7 +24,7 @@ class Family:
     Parameters
     ----------
     group : str
-        Of `GROUPS`: which table it stands in.
+        Of `psips.calibration.families.GROUPS`: which table it stands in.
     builder : str
         A built-in instance; the family's name, if it is one of the ordinary ones.
     params : mapping

@@ -9,9 +9,8 @@ from psips.calibration.measuring import DEFAULT, Judgement, Row, judge, tells, t
 
 WORST = 3  # cells listed for each rule
 
+TITLE = "# Measured calibration"
 INTRODUCTION = """\
-# Measured calibration
-
 How often each stopping rule errs beside its delta, with the default sampling, on families of
 instances that were chosen to be hard for one rule or another. Written by `psips calibrate`; all
 figures are in the .csv file beside this page. An error is a run that stopped with a wrong set
@@ -37,7 +36,8 @@ every rule that errs at most delta everywhere: means below it betray one that do
 def markdown(rows: Sequence[Row]) -> str:
     """Write the rows as the page docs/calibration.md."""
     found = judge(rows)
-    parts = [INTRODUCTION]
+    groups = {families()[row.family].group for row in rows}
+    parts = [f"{TITLE}: {groups.pop()}" if len(groups) == 1 else TITLE, INTRODUCTION]
     if any(one.rule == DEFAULT for one in found):
         parts.append(f"`{DEFAULT}` is the default.")
     parts += ["## The rules", _rules(found), "## All families together", _sums(rows)]
