@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import runpy
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -109,3 +112,11 @@ def test_what_cannot_be_confirmed_is_refused(finished) -> None:
         confirm(a_client(None), dict)
     with pytest.raises(InputError, match="each objective must be one metric"):
         confirm(a_client("2 * gain - time"), dict)
+
+
+def test_the_example_runs() -> None:
+    """Trials that it confirms are on the front of the means without noise."""
+    example = Path(__file__).parents[2] / "examples" / "confirm_ax.py"
+    made = runpy.run_path(str(example))
+    assert made["found"].stopped
+    assert set(made["found"].front) <= set(made["found"].trials.index)
