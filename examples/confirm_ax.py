@@ -23,7 +23,9 @@ def bake(setting):
     """Return the taste and the minutes of one loaf."""
     heat, time = setting["heat"], setting["time"]
     taste = 8 - ((heat - 225) / 30) ** 2 - ((time - 40) / 12) ** 2
-    minutes = time + (260 - heat) / 7  # a cooler oven is no faster, and the crust takes longer
+    minutes = (
+        time + (260 - heat) / 7
+    )  # a cooler oven is no faster, and the crust takes longer
     return {"taste": taste + 0.3 * rng.normal(), "minutes": minutes + rng.normal()}
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kernels.entries import posterior_at
 from naive_response import Game, brute_force, nearest
-from psips.kernels import cone, halfspace, posterior, response
+from psips.kernels import cone, halfspace, posterior, response, shifts
 
 PIECES = 700  # quadratic programs that brute force may take on one instance
 COVARIANCES = ("identity", "diagonal", "correlated")
@@ -195,14 +195,16 @@ def test_equal_answers_are_not_alternatives() -> None:
 def interpreted(old: str = "", new: str = "") -> Callable[..., Any]:
     """`respond` as plain Python, with one piece of its source replaced."""
     names: dict[str, Any] = {}
-    for module in (halfspace, posterior, cone, response):
+    for module in (halfspace, posterior, shifts, cone, response):
         source = Path(str(module.__file__)).read_text()
         if module is response:
             assert old in source
             source = source.replace(old, new)
         source = re.sub(r"from psips.kernels.jit import .*", "", source)
         source = re.sub(r"from psips.kernels.(cone|halfspace) import .*", "", source)
-        source = re.sub(r"from psips.kernels.posterior import (\([^)]*\)|.*)", "", source)
+        source = re.sub(
+            r"from psips.kernels.(posterior|shifts) import (\([^)]*\)|.*)", "", source
+        )
         names.update(dict.fromkeys(("kernel", "part", "bare", "standing"), lambda f: f))
         exec(compile(source, str(module.__file__), "exec"), names)
     call: Callable[..., Any] = names["respond"]

@@ -130,6 +130,27 @@ def _keep(
         weight[k] = y[k]
 
 
+@standing
+@part
+def drawn_in(p: Posterior, z: int, x: int) -> int:
+    """How many objectives of "x below z" are in play at the estimate or the nearest point."""
+    d = p.mu.shape[1]
+    near = apart(p, z, x)
+    below, every, pull = ints(d), ints(d), floats(d)
+    for c in range(d):
+        below[c], every[c] = x, c
+    project(p, z, d, below, every, pull)
+    count = 0
+    for c in range(d):
+        ahead = lead(p.mu, p.slack, z, x, c)
+        there = ahead
+        for e in range(d):
+            there += pull[e] * cov(p, z, x, c, x, e)
+        if min(ahead, there) < CLEAR * math.sqrt(variance(p, z, x, c, near)):
+            count += 1
+    return count
+
+
 @part
 def counts_for(p: Posterior, pair: bool, z: int, m: int, x: int, y: Floats) -> int:
     """How many inequalities of a piece are in play, at most d.
@@ -141,20 +162,11 @@ def counts_for(p: Posterior, pair: bool, z: int, m: int, x: int, y: Floats) -> i
     d = p.mu.shape[1]
     count = 0
     if pair:
+        if p.tolerant and not p.diagonal:
+            return drawn_in(p, z, x)
         near = apart(p, z, x)
-        turned = p.tolerant and not p.diagonal
-        below, every, pull = ints(d), ints(d), floats(d)
-        if turned:
-            for c in range(d):
-                below[c], every[c] = x, c
-            project(p, z, d, below, every, pull)
         for c in range(d):
             ahead = lead(p.mu, p.slack, z, x, c)
-            if turned:
-                there = ahead
-                for e in range(d):
-                    there += pull[e] * cov(p, z, x, c, x, e)
-                ahead = min(ahead, there)
             if ahead < CLEAR * math.sqrt(variance(p, z, x, c, near)):
                 count += 1
     else:
