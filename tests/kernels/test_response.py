@@ -201,10 +201,8 @@ def interpreted(old: str = "", new: str = "") -> Callable[..., Any]:
             assert old in source
             source = source.replace(old, new)
         source = re.sub(r"from psips.kernels.jit import .*", "", source)
-        source = re.sub(r"from psips.kernels.(cone|halfspace) import .*", "", source)
-        source = re.sub(
-            r"from psips.kernels.(posterior|shifts) import (\([^)]*\)|.*)", "", source
-        )
+        inlined = r"from psips.kernels.(cone|halfspace|posterior|shifts) import (\([^)]*\)|.*)"
+        source = re.sub(inlined, "", source)
         names.update(dict.fromkeys(("kernel", "part", "bare", "standing"), lambda f: f))
         exec(compile(source, str(module.__file__), "exec"), names)
     call: Callable[..., Any] = names["respond"]
