@@ -66,7 +66,7 @@ def test_variances_by_objective_are_not_taken_for_arms() -> None:
     [
         ("per arm", "unknown covariance 'per arm': did you mean 'per-arm'"),
         ({"A": [1, 1]}, "the covariance has no entry for arm 'B'"),
-        ({"A": [1, 1], "B": [1, -1]}, "of arm 'B': the variance of objective 'cost' must be"),
+        ({"A": [1, 1], "B": [1, -1]}, "arm 'B': the variance of objective 'cost' must be"),
         (np.ones((3, 2, 2)), "matrices for 3 arms, but there are 2"),
     ],
 )
@@ -139,9 +139,12 @@ def test_holes(hole: Any) -> None:
     assert np.array_equal(read_values(problem, {"yield": 3}), expected, equal_nan=True)
     with pytest.raises(InputError, match="no value in any objective"):
         read_values(problem, [hole, hole])
-    with pytest.raises(InputError, match=r"'cost' is missing .* by partial=True"):
+    with pytest.raises(InputError, match=r"'cost' is missing .* with partial=True"):
         read_values(make(), [3, hole])
-    with pytest.raises(InputError, match=r"no value for objective 'cost': .* by partial=True"):
+    missing = r"no value for objective 'cost': .* with partial=True"
+    with pytest.raises(InputError, match=missing):
+        InputError, match=r"no value for objective 'cost': .* with partial=True"
+    ):
         read_values(make(), {"yield": 3})
     assert Problem.from_dict(problem.to_dict()).partial
     assert np.isnan(read_changes(problem, {"cost": hole})["cost"])
