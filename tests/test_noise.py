@@ -143,8 +143,6 @@ def test_holes(hole: Any) -> None:
         read_values(make(), [3, hole])
     missing = r"no value for objective 'cost': .* with partial=True"
     with pytest.raises(InputError, match=missing):
-        InputError, match=r"no value for objective 'cost': .* with partial=True"
-    ):
         read_values(make(), {"yield": 3})
     assert Problem.from_dict(problem.to_dict()).partial
     assert np.isnan(read_changes(problem, {"cost": hole})["cost"])
