@@ -116,7 +116,7 @@ def test_what_cannot_be_confirmed_is_refused(finished) -> None:
 
 def test_the_example_runs() -> None:
     """Trials that it confirms are on the front of the means without noise."""
-    example = Path(__file__).parents[2] / "examples" / "confirm_ax.py"
+    example = Path(__file__).parents[2] / "examples" / "with_ax.py"
     made = runpy.run_path(str(example))
     assert made["found"].stopped
     assert set(made["found"].front) <= set(made["found"].trials.index)
