@@ -173,9 +173,8 @@ def check_limits(
         )
     if problem.blocks:
         raise InputError(
-            "limits are kept by the mean of each arm, which results that share items tell less "
-            "of than of differences: leave the limits out, or the blocks, which takes more "
-            "results, not fewer"
+            "limits and items that arms share do not go together: leave the limits out, or the "
+            "blocks (that takes more results)"
         )
     if problem.prior is not None:
         raise InputError("a prior and limits do not go together: leave one of them out")
