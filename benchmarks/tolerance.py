@@ -55,7 +55,7 @@ def chance(wrong: int, runs: int) -> str:
 def scaled(made: Instance, part: float) -> Instance:
     """Return the instance with a part of each objective's standard deviation as tolerance."""
     sd = np.sqrt(np.diag(made.problem.usual_covariance))
-    return made.with_epsilon(dict(zip(made.problem.objectives, part * sd, strict=True)))
+    return made.asking(epsilon=dict(zip(made.problem.objectives, part * sd, strict=True)))
 
 
 def savings(runs: int, rules: list[str], delta: float) -> None:

@@ -171,8 +171,8 @@ def test_truths_beside_a_tolerance_are_wrong_by_a_hair(told: str) -> None:
     assert (made.problem.covariance is None) == (told == "per-arm")
     assert made.known.covariance[1, 0, 0] == 100.0
     assert not made.is_right(made.problem.arms)
-    assert made.with_epsilon(0.301).is_right(made.problem.arms)
-    assert made.with_epsilon(0.301).known.tolerance  # of what is told, and of what is not
+    assert made.asking(epsilon=0.301).is_right(made.problem.arms)
+    assert made.asking(epsilon=0.301).known.tolerance  # of what is told, and of what is not
     ties = instance("beside-tolerance", kind="ties", d=2)
     assert all(ties.is_right([arm]) for arm in ties.problem.arms)
 

@@ -82,7 +82,7 @@ def test_an_instance_counts_by_the_definition() -> None:
     assert made.is_right(["arm 2"])
     assert not made.is_right(["arm 1", "arm 3"])
     assert not made.is_right([])
-    exact = made.with_epsilon(None)
+    exact = made.asking(epsilon=None)
     assert exact.is_right(["arm 1", "arm 2"])
     assert not exact.is_right(["arm 1"])
 
@@ -242,7 +242,7 @@ def test_errors_by_the_definition(stopping: str) -> None:
 
     def wrong(believed: float) -> int:
         made = Instance("", problem(d=1, K=2, epsilon=believed), means)
-        truth = made.with_epsilon(EPSILON)
+        truth = made.asking(epsilon=EPSILON)
         runs = [
             simulate(made.problem, environment_of(made), rng=seed, stopping=stopping)
             for seed in range(300)
@@ -257,7 +257,7 @@ def test_a_tolerance_saves_and_costs_nothing_where_there_is_none() -> None:
     made = instance("near-tie")
     runs = {}
     for epsilon in (None, 0, {}, 0.2):
-        one = made.with_epsilon(epsilon)
+        one = made.asking(epsilon=epsilon)
         runs[str(epsilon)] = simulate(one.problem, environment_of(one), rng=5)
         runs[str(epsilon)] = (runs[str(epsilon)].results, runs[str(epsilon)].pulls)
     assert runs["None"] == runs["0"] == runs["{}"]
@@ -408,7 +408,7 @@ def test_what_a_tolerance_would_have_saved(tmp_path: Path) -> None:
     assert str(some).startswith(
         "with a tolerance of 0.3 on efficacy this would have stopped at"
     )
-    again = Session(study.problem.with_epsilon(0.3), rules=study.rules, rng=1)
+    again = Session(study.problem.asking(epsilon=0.3), rules=study.rules, rng=1)
     for number, result in enumerate(study.told, start=1):
         again.tell(result.arm, result.values)
         if again.stopped:

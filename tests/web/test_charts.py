@@ -53,7 +53,7 @@ def test_what_a_tolerance_would_have_saved_is_drawn() -> None:
     assert course.saved
     first = course.saved[-1]
     assert f"{first.stopped:,}: a stop with 0.2 on gain" in evidence_picture(course)
-    tolerant = exact.with_epsilon(0.2)
+    tolerant = exact.asking(epsilon=0.2)
     assert "a stop with" not in evidence_picture(
         course_of(study_of(tolerant, [[0.0], [0.02]], 500)).drawn()
     )

@@ -32,6 +32,18 @@ GROUPS = {
         "given; loud is the standard deviation of the last option; a tolerance= of other "
         "instances is in standard deviations of one result in each objective."
     ),
+    "costs": (
+        "A pull costs from 1 to 50, or from 50 to 1, from the first arm to the last. Figures "
+        "are of what runs cost, not of samples."
+    ),
+    "budgets": (
+        "A run ends at its budget. It counts as stopped if anything is proven by then, the set "
+        "or a verdict of one option, and as an error if anything of that is false."
+    ),
+    "goals": (
+        "A run stops when its goal is proven by verdicts of single options; it is an error if "
+        "one of them is false."
+    ),
     "found": "Found by `psips calibrate --adversarial`; added, never removed.",
 }
 

@@ -35,8 +35,11 @@ class Family:
         Of the runs, where one takes long.
     cap : int
         Samples of a run at most.
-    tolerance : float
-        On each objective, in standard deviations of one result; 0 for that of the instance.
+    asked : mapping
+        What is asked of the instances beside the whole set: ``tolerance`` on each objective, in
+        standard deviations of one result; ``costs`` of a pull, from that of the first arm to
+        that of the last in equal ratios; ``control``, an arm; ``goal`` and ``budget`` as in
+        `psips.Session`.
     """
 
     group: str
@@ -45,7 +48,7 @@ class Family:
     drawn: bool = False
     share: float = 1.0
     cap: int = CAP
-    tolerance: float = 0.0
+    asked: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -56,26 +59,38 @@ class Family:
         >>> Family("worse", "worse", {"d": 6, "gap": 0.3}).name
         'worse d=6 gap=0.3'
         """
-        tolerance = {"tolerance": self.tolerance} if self.tolerance else {}
-        given = {**self.params, **tolerance}
-        return " ".join([self.builder, *(f"{key}={value}" for key, value in given.items())])
+        given = {**self.params, **self.asked}
+        return " ".join(
+            [self.builder, *(f"{key}={_text(value)}" for key, value in given.items())]
+        )
+
+    @property
+    def goal(self) -> str | None:
+        """What is to be proven instead of the whole set, if anything."""
+        return self.asked.get("goal")
+
+    @property
+    def budget(self) -> float | None:
+        """Where runs end, whatever is known by then."""
+        return self.asked.get("budget")
 
     def instances(self) -> list[Instance]:
         """Return its instances, the same at every call."""
         if self.group == "ordinary":
             return ordinary()[self.builder]
-        if not self.drawn:
-            return [self._tolerant(instance(self.builder, **self.params))]
-        return [
-            self._tolerant(instance(self.builder, **self.params, seed=s))
-            for s in range(INSTANCES)
-        ]
+        seeds = [{"seed": s} for s in range(INSTANCES)] if self.drawn else [{}]
+        return [self._ask(instance(self.builder, **self.params, **seed)) for seed in seeds]
 
-    def _tolerant(self, made: Instance) -> Instance:
-        if not self.tolerance:
-            return made
-        sd = self.tolerance * np.sqrt(np.diag(made.known.usual_covariance))
-        return made.with_epsilon(dict(zip(made.problem.objectives, sd, strict=True)))
+    def _ask(self, made: Instance) -> Instance:
+        if "tolerance" in self.asked:
+            sd = self.asked["tolerance"] * np.sqrt(np.diag(made.known.usual_covariance))
+            made = made.asking(epsilon=dict(zip(made.problem.objectives, sd, strict=True)))
+        if "costs" in self.asked:
+            first, last = self.asked["costs"]
+            made = made.asking(costs=np.geomspace(first, last, made.problem.K).tolist())
+        if "control" in self.asked:
+            made = made.asking(control=self.asked["control"])
+        return made
 
     def runs(self, asked: int) -> int:
         """Return how many runs it gets."""
@@ -84,3 +99,14 @@ class Family:
     def limit(self, asked: int | None) -> int:
         """Return the cap of its runs: its own, or a lower one if that is asked for."""
         return self.cap if asked is None else min(asked, self.cap)
+
+
+def _text(value: Any) -> str:
+    """Write a value as part of a name.
+
+    Examples
+    --------
+    >>> _text((1, 50)), _text(0.3)
+    ('1:50', '0.3')
+    """
+    return ":".join(map(str, value)) if isinstance(value, tuple) else str(value)

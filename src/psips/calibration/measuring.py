@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 
 from psips.calibration.families import families
-from psips.calibration.family import SHORT
+from psips.calibration.family import SHORT, Family
 from psips.errors import InputError
 from psips.problem.instances import Instance
+from psips.problem.question import read_goal
 from psips.rules import STOPPING, Rules
+from psips.simulation.runs import Run, verdicts_right
 from psips.simulation.summary import clopper_pearson, simulate_many
 from psips.theory.geometry import Complexity, complexity
 
+NO_BOUND = 0.0  # what bounds the samples for the whole set bounds no others
 DELTAS = (0.3, 0.2, 0.1, 0.05, 0.01)
 
 
@@ -82,7 +85,8 @@ class Row:
         "above delta": the whole interval is; "holds": its upper end is at most delta;
         "half": at most delta / 2; "none stopped": nothing was claimed; "unclear" otherwise.
     mean_samples, lower_bound : float
-        Of the runs, and mean of T* kl(delta, 1 - delta) of their instances.
+        Of the runs (what they cost, if pulls have costs), and mean of T* kl(delta, 1 - delta)
+        of their instances; 0 where that is no bound, with a goal or a budget.
     cap : int
         Samples of a run at most.
     """
@@ -157,26 +161,29 @@ def measure(
         family = every[name]
         made, limit, asked = family.instances(), family.limit(cap), family.runs(runs)
         counts = [asked // len(made) + (k < asked % len(made)) for k in range(len(made))]
-        found = _family(rule, delta, made, counts, jobs, limit)
+        found = _family(rule, delta, family, made, counts, jobs, limit)
         if found is not None:
-            if name not in bounds:
-                bounds[name] = [
-                    complexity(one.known, one.theta, tolerance=0.05) for one in made
-                ]
-            lower = [bound.lower_bound_kl(delta) for bound in bounds[name]]
-            mean = float(np.average(lower, weights=counts))
+            mean = NO_BOUND
+            if family.goal is None and family.budget is None:
+                if name not in bounds:
+                    bounds[name] = [
+                        complexity(one.known, one.theta, tolerance=0.05) for one in made
+                    ]
+                lower = [bound.lower_bound_kl(delta) for bound in bounds[name]]
+                mean = float(np.average(lower, weights=counts))
             yield _row(rule.name, name, delta, *found, mean, limit)
 
 
 def _family(
     rule: Rule,
     delta: float,
+    family: Family,
     made: Sequence[Instance],
     counts: Sequence[int],
     jobs: int,
     cap: int,
 ) -> tuple[int, int, int, float] | None:
-    """Return runs, stopped ones, errors and mean samples; None if the rule is not for it."""
+    """Return runs, stopped ones, errors and mean cost; None if the rule is not for it."""
     total = stopped = errors = 0
     samples = 0.0
     for k, (one, count) in enumerate(zip(made, counts, strict=True)):
@@ -184,17 +191,33 @@ def _family(
             continue
         rules = rule.rules(delta)
         try:
-            rules.program(one.problem)
+            rules.program(one.problem, goal=read_goal(one.problem, family.goal))
         except InputError:  # no proof, or not made for noise that is not known
             return None
         summary = simulate_many(
-            one, runs=count, seed=k, jobs=jobs, max_results=cap, rules=rules
+            one,
+            runs=count,
+            seed=k,
+            jobs=jobs,
+            max_results=cap,
+            rules=rules,
+            goal=family.goal,
+            budget=family.budget,
+            verdicts=family.budget is not None,
         )
         total += summary.runs
-        stopped += summary.stopped
-        errors += summary.errors
-        samples += float(summary.samples.sum())
+        stopped += sum(run.stopped or _proves(run) for run in summary.each)
+        errors += sum(
+            (run.stopped and summary.is_wrong(run)) or not verdicts_right(one, run)
+            for run in summary.each
+        )
+        samples += float(summary.costs.sum())
     return total, stopped, errors, samples / total
+
+
+def _proves(run: Run) -> bool:
+    """Whether a run ends with a verdict."""
+    return any(verdict != "open" for verdict in (run.verdicts or {}).values())
 
 
 def _row(

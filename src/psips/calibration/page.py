@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from psips.calibration.families import GROUPS, families
-from psips.calibration.measuring import DEFAULT, Judgement, Row, judge, tells, together
+from psips.calibration.measuring import (
+    DEFAULT,
+    NO_BOUND,
+    Judgement,
+    Row,
+    judge,
+    tells,
+    together,
+)
 
 WORST = 3  # cells listed for each rule
 
@@ -15,8 +23,8 @@ How often each stopping rule errs beside its delta, with the default sampling, o
 instances that were chosen to be hard for one rule or another. Written by `psips calibrate`; all
 figures are in the .csv file beside this page. An error is a run that stopped with a wrong set
 before the cap; intervals are Clopper-Pearson's, 95%, of its chance. A cell is named so that it
-can be made again: `worse d=6 gap=0.3` is `psips simulate worse --d 6 --gap 0.3`; differences
-are in standard deviations of one measurement.
+can be made again: `worse d=6 gap=0.3` is `psips simulate worse --d 6 --gap 0.3`, and a goal or
+a budget is an option of that too; differences are in standard deviations of one measurement.
 
 A rule is called *measured* if the upper end of the interval is at most delta in every cell with
 enough runs to tell, that is, where no error at all would give such an upper end and at least
@@ -79,7 +87,7 @@ def _sums(rows: Sequence[Row]) -> str:
     lines += [
         f"| {row.rule} | {row.delta:g} | {row.runs:,} | {row.stopped:,} | {row.errors:,} "
         f"| {row.low:.4f} to {row.high:.4f} | {row.mean_samples:,.0f} "
-        f"| {row.lower_bound:,.0f} |"
+        f"| {_bound(row)} |"
         for row in together(rows)
     ]
     return "\n".join(lines)
@@ -98,11 +106,15 @@ def _cells(rows: Sequence[Row]) -> str:
     for name in names:
         for delta in deltas:
             found = {rule: entries.get((rule, delta, name)) for rule in rules}
-            bounds = [f"{row.lower_bound:,.0f}" for row in found.values() if row is not None]
+            bounds = [_bound(row) for row in found.values() if row is not None]
             if bounds:
                 shown = " | ".join(_entry(row) for row in found.values())
                 lines.append(f"| {name} | {delta:g} | {shown} | {bounds[0]} |")
     return "\n".join(lines)
+
+
+def _bound(row: Row) -> str:
+    return "-" if row.lower_bound == NO_BOUND else f"{row.lower_bound:,.0f}"
 
 
 def _entry(row: Row | None) -> str:

@@ -90,7 +90,7 @@ def with_tolerance(made: Instance, epsilon: str | None) -> Instance:
     if epsilon is None:
         return made
     percent = epsilon.strip().endswith("%")
-    return made.with_epsilon(epsilon if percent else parse_number("--epsilon", epsilon))
+    return made.asking(epsilon=epsilon if percent else parse_number("--epsilon", epsilon))
 
 
 def _split(tokens: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:

@@ -151,12 +151,12 @@ class Instance:
             return is_right_within(means, limits, inside, self.epsilon)
         return is_right(self.problem.inward(self.means), inside, self.epsilon)
 
-    def with_epsilon(self, epsilon: object) -> Instance:
-        """Return the same truth with another tolerance."""
+    def asking(self, **keys: object) -> Instance:
+        """Return the same truth, its problem with other keys: see `Problem.asking`."""
         return replace(
             self,
-            problem=self.problem.with_epsilon(epsilon),
-            truth=None if self.truth is None else self.truth.with_epsilon(epsilon),
+            problem=self.problem.asking(**keys),
+            truth=None if self.truth is None else self.truth.asking(**keys),
         )
 
     @property

@@ -308,10 +308,17 @@ class Problem(Stated):
         with as_recorded():
             return cls(**read_record(data))
 
-    def with_epsilon(self, epsilon: object) -> Problem:
-        """Return the same problem with another tolerance."""
-        data = {key: value for key, value in self.to_dict().items() if key != "epsilon"}
-        return Problem.from_dict({**data, "epsilon": epsilon})
+    def asking(self, **keys: object) -> Problem:
+        """Return the same problem with other keys, named as in files.
+
+        Examples
+        --------
+        >>> problem = Problem(objectives=["yield"], covariance=[1], arms=["A", "B"])
+        >>> problem.asking(costs=[1, 5]).costs.tolist()
+        [1.0, 5.0]
+        """
+        data = {key: value for key, value in self.to_dict().items() if key not in keys}
+        return Problem.from_dict({**data, **keys})
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Problem):

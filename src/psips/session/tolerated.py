@@ -160,7 +160,7 @@ def savings(
     x = problem.inward(problem.compared(told.values))
     found = []
     for epsilon in epsilons:
-        tolerant = problem.with_epsilon(epsilon)
+        tolerant = problem.asking(epsilon=epsilon)
         try:
             program = rules.program(tolerant)
         except InputError:  # a rule that has no use for one

@@ -132,7 +132,7 @@ def read_designs(files: Sequence[ProblemFile], vary: Sequence[str] = ()) -> list
 
 def _design(file: ProblemFile, name: str, changed: dict[str, Any]) -> Design:
     if "epsilon" in changed:
-        problem = file.problem.with_epsilon(changed.pop("epsilon"))
+        problem = file.problem.asking(epsilon=changed.pop("epsilon"))
         file = replace(file, problem=problem)
     budget = changed.pop("budget", file.budget)
     goal = changed.pop("goal", file.goal)
