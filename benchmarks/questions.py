@@ -1,6 +1,7 @@
 """What costs save, and what a budget buys, on random instances and common noise.
 
     python benchmarks/questions.py costs --instances 60 --runs 10
+    python benchmarks/questions.py costs --arms 20 --features 4
     python benchmarks/questions.py budgets --instances 40 --runs 50
 
 ``costs``: what the default spends, over what it spends when it is not told the costs, beside
@@ -27,7 +28,9 @@ BUDGETS = (1, 2, 4, 8)  # times H
 METHODS = ("directed", "ege-sr", "ege-sh")
 
 
-def drawn(number: int, K: int, hardest: float) -> Instance:
+def drawn(number: int, K: int, hardest: float, features: int = 0) -> Instance:
+    if features:
+        return instance("linear", K=K, h=features, d=2, norm=3.0, seed=number)
     return instance("random-gaussian", K=K, d=2, max_complexity=hardest, seed=number)
 
 
@@ -38,7 +41,7 @@ def interval(values: np.ndarray) -> str:
     return f"{values.mean():.4f} ({low:.4f} to {high:.4f})"
 
 
-def costs(instances: int, runs: int, K: int) -> None:
+def costs(instances: int, runs: int, K: int, features: int) -> None:
     """Compare with a rule that is not told the costs."""
     kinds = {
         "log-uniform on 1 to 50": lambda rng: np.exp(rng.uniform(0, np.log(DEAREST), K)),
@@ -47,7 +50,7 @@ def costs(instances: int, runs: int, K: int) -> None:
     for kind, draw in kinds.items():
         ratios, limits, wrong = [], [], 0
         for number in range(instances):
-            blind = drawn(number, K, 500.0)
+            blind = drawn(number, K, 500.0, features)
             cost = draw(np.random.default_rng([7, number]))
             aware = Problem.from_dict({**blind.problem.to_dict(), "costs": cost.tolist()})
             spent = {"aware": 0.0, "blind": 0.0}
@@ -61,7 +64,11 @@ def costs(instances: int, runs: int, K: int) -> None:
             best = complexity(blind.problem, blind.theta, tolerance=0.01)
             paid = best.t_star * float(cost @ list(best.weights.values()))
             limits.append(complexity(aware, blind.theta, tolerance=0.01).t_star / paid)
-        print(f"costs {kind}, K = {K}, {instances} instances of {runs} runs, {wrong} wrong")
+        shared = f", {features} features" if features else ""
+        print(
+            f"costs {kind}, K = {K}{shared}, {instances} instances of {runs} runs, "
+            f"{wrong} wrong"
+        )
         print(f"  spent, over blind: {interval(np.array(ratios))}")
         print(f"  of the best weights: {interval(np.array(limits))}", flush=True)
 
@@ -100,5 +107,9 @@ if __name__ == "__main__":
     parser.add_argument("--instances", type=int, default=40)
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--arms", type=int, default=5)
+    parser.add_argument("--features", type=int, default=0, help="of arms that share them")
     given = parser.parse_args()
-    {"costs": costs, "budgets": budgets}[given.what](given.instances, given.runs, given.arms)
+    if given.what == "costs":
+        costs(given.instances, given.runs, given.arms, given.features)
+    else:
+        budgets(given.instances, given.runs, given.arms)

@@ -154,3 +154,20 @@ def test_status_says_what_was_spent() -> None:
         session.tell(arm, 1.0 if arm == "A" else 0.0)
     assert session.spent == 7.0
     assert "spent: 7 in cost" in str(session.status())
+
+
+def test_where_arms_share_features_cheap_ones_stand_for_dear_ones() -> None:
+    made = instance("linear", K=20, h=4, d=2, norm=3.0, seed=2)
+    costs = np.where(np.arange(20) % 2, 50.0, 1.0)
+    dear = with_costs(made.problem, costs)
+    assert (costs[dear.model.first] == 1.0).all()
+    assert (costs[made.problem.model.first] == 50.0).any()
+    assert dear.model.thrift @ costs < 0.2 * (made.problem.model.explore @ costs)
+    spent = [
+        sum(
+            costs @ list(simulate(one, environment_of(made), rng=seed).pulls.values())
+            for seed in range(5)
+        )
+        for one in (dear, made.problem)
+    ]
+    assert spent[0] < 0.3 * spent[1]

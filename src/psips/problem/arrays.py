@@ -43,12 +43,15 @@ def model_of(stated: Stated, coordinates: Coordinates) -> Model:
     kind, ball, low, high = stated.theta_limits()
     A, Z, basis = coordinates
     explore, frame = np.full(stated.K, 1.0 / stated.K), np.zeros((0, 0))
+    spend = explore
     first = np.zeros(0, np.int64)
     if stated.features is not None:
         explore = g_optimal(A)
+        worth = 1.0 / np.sqrt(stated.costs)[:, None]  # one of cost 4 tells as much as a half
+        spend = explore if np.all(worth == 1.0) else g_optimal(A * worth)
         if stated.regularization is None:
             frame = orthonormal(stated.features).A
-            first = spanning_arms(frame)
+            first = spanning_arms(frame * worth)
     if kind == BOX and not stated.unstructured:
         units = np.diag(basis)[:, None]
         low, high = low / units, high / units
@@ -71,7 +74,7 @@ def model_of(stated: Stated, coordinates: Coordinates) -> Model:
         high=high,
         explore=explore,
         costs=stated.costs.copy(),
-        thrift=per_cost(explore, stated.costs),
+        thrift=per_cost(spend, stated.costs),
         frame=frame,
         first=first,
         noise=noise,

@@ -95,7 +95,8 @@ class Problem(Stated):
     costs : mapping from arm to cost, or sequence in the order of the arms, optional
         What one pull costs, in any unit; 1 where nothing is said. The sampling rule
         ``directed``, the default, then spends where it tells most per cost; the others do not
-        look at costs. What is claimed at the stop does not depend on them.
+        look at costs. With features, the first pulls span them at little cost, whatever the
+        rule. What is claimed at the stop does not depend on costs.
     blocks : bool or list of names
         Whether results of different arms share items: the same question put to several
         models, common random numbers, plots of one field. Results are then compared within
