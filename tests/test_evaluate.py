@@ -173,6 +173,18 @@ def test_items_or_a_budget_may_end() -> None:
     assert short.results == 18
 
 
+def test_with_a_tolerance_equal_options_do_not_keep_it_from_stopping() -> None:
+    def same(arm: str, item: str) -> tuple[float, float]:
+        rng = np.random.default_rng([len(arm), *item.encode()])
+        return tuple(rng.normal(size=2))
+
+    given = {"objectives": OBJECTIVES, "seed": 1, "workers": 2}
+    assert not evaluate(["a", "bb"], ITEMS, same, **given).stopped
+    found = evaluate(["a", "bb"], ITEMS, same, epsilon=1.5, **given)
+    assert found.stopped
+    assert found.session.problem.tolerance
+
+
 def test_many_workers_are_busy_and_cost_little_more() -> None:
     """Bounds for a busy machine; benchmarks/evaluate_pool.py measures."""
     calls = []

@@ -95,6 +95,21 @@ def test_a_budget_ends_without_a_claim(finished) -> None:
     assert "not confirmed yet" in str(found)
 
 
+def test_with_a_tolerance_trials_that_tie_do_not_keep_it_from_stopping(finished) -> None:
+    rng = np.random.default_rng(3)
+
+    def again(trial):  # x says nothing: three trials of each y are equal
+        trial.suggest_categorical("x", [0.0, 0.5, 1.0])
+        y = trial.suggest_categorical("y", [0.0, 0.5, 1.0])
+        return tuple(y + NOISE * rng.normal(size=2))
+
+    open_ = confirm(finished, again, trials=9, budget=3000, seed=1)
+    assert not open_.stopped
+    found = confirm(finished, again, trials=9, budget=3000, epsilon=0.2, seed=1)
+    assert found.stopped
+    assert {y for _, y in (parameters(finished, n) for n in found.front)} == {0.0}
+
+
 def test_trials_that_are_not_there_are_refused(finished) -> None:
     with pytest.raises(InputError, match="no complete trial 999"):
         confirm(finished, lambda trial: (0, 0), trials=[0, 999])

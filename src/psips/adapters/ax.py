@@ -21,6 +21,7 @@ def confirm(
     items: Mapping[str, Any] | Iterable[Any] | None = None,
     workers: int = 1,
     budget: float | None = None,
+    epsilon: Any = None,
     seed: int | None = None,
     **choices: Any,
 ) -> Confirmation:
@@ -37,7 +38,7 @@ def confirm(
         dict), and with an item if there are any, and returns a mapping from metric to value, or
         to a value and its standard error, which is not used. Its noise must be that of the
         experiment: another seed, another fold, another day.
-    trials, items, workers, budget, seed, **choices
+    trials, items, workers, budget, epsilon, seed, **choices
         See `psips.adapters.optuna.confirm`.
     """
     held: Any = getattr(experiment, "_experiment", experiment)
@@ -59,6 +60,7 @@ def confirm(
         items=items,
         workers=workers,
         budget=budget,
+        epsilon=epsilon,
         seed=seed,
         **choices,
     )

@@ -87,6 +87,7 @@ def confirm_front(
     items: Mapping[str, Any] | Iterable[Any] | None = None,
     workers: int = 1,
     budget: float | None = None,
+    epsilon: Any = None,
     seed: int | None = None,
     **choices: Any,
 ) -> Confirmation:
@@ -101,7 +102,7 @@ def confirm_front(
         It is called with a candidate, and with an item if there are any.
     best : set of int, optional
         Numbers of the trials on the front as found; by their values, if left out.
-    trials, items, workers, budget, seed, **choices
+    trials, items, workers, budget, epsilon, seed, **choices
         See `psips.adapters.optuna.confirm`.
     """
     if best is None:
@@ -112,7 +113,7 @@ def confirm_front(
         return measure(chosen[name], *item)
 
     if items is None:
-        problem = Problem(objectives=objectives, arms=list(chosen))
+        problem = Problem(objectives=objectives, arms=list(chosen), epsilon=epsilon)
         session = Session(problem, rng=seed, budget=budget, **choices)
         while not session.stopped and not session.exhausted:
             arm = session.ask()
@@ -125,6 +126,7 @@ def confirm_front(
             objectives=objectives,
             workers=workers,
             budget=budget,
+            epsilon=epsilon,
             seed=seed,
             progress=False,
             **choices,

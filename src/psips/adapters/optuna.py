@@ -19,6 +19,7 @@ def confirm(
     items: Mapping[str, Any] | Iterable[Any] | None = None,
     workers: int = 1,
     budget: float | None = None,
+    epsilon: Any = None,
     seed: int | None = None,
     **choices: Any,
 ) -> Confirmation:
@@ -41,6 +42,9 @@ def confirm(
         Threads that measure, with items.
     budget : number, optional
         Measurements that may be made.
+    epsilon : number or mapping from objective to number, optional
+        Largest difference that does not matter: trials that are equal are told apart by
+        nothing else.
     seed : int, optional
     **choices
         Fields of `Rules`, such as ``delta=0.05``.
@@ -64,6 +68,7 @@ def confirm(
         items=items,
         workers=workers,
         budget=budget,
+        epsilon=epsilon,
         seed=seed,
         **choices,
     )

@@ -85,6 +85,7 @@ def evaluate(
     timeout: float | None = None,
     study: Study | None = None,
     budget: float | None = None,
+    epsilon: Any = None,
     seed: int | None = None,
     shuffle: bool = True,
     progress: bool | Callable[[Progress], object] | None = None,
@@ -120,6 +121,8 @@ def evaluate(
         knows already counts.
     budget : number, optional
         Results, or cost, that may be spent.
+    epsilon : optional
+        Tolerance, as of `Problem`: without one, options that are equal are never told apart.
     seed : int, optional
         Of the order of the items, and of the session.
     shuffle : bool
@@ -150,7 +153,9 @@ def evaluate(
     if timeout is not None and not 0 < timeout < math.inf:
         raise InputError(f"the timeout must be a positive number of seconds, got {timeout!r}")
     what_arms, what_items = _named("arm", arms), _named("item", items)
-    desk = _desk(what_arms, what_items, objectives, study, budget, seed, shuffle, choices)
+    desk = _desk(
+        what_arms, what_items, objectives, study, budget, epsilon, seed, shuffle, choices
+    )
     work = _Work(desk, what_arms, what_items, retries, timeout, _reporter(progress))
     return work.go(make_pool(pool, run, workers))
 
@@ -170,14 +175,16 @@ def _desk(
     objectives: Any,
     study: Study | None,
     budget: float | None,
+    epsilon: Any,
     seed: int | None,
     shuffle: bool,
     choices: Mapping[str, Any],
 ) -> Desk:
     if study is not None:
-        if objectives is not None or choices or budget is not None:
+        if choices or any(one is not None for one in (objectives, budget, epsilon)):
             raise InputError(
-                "a study has objectives, rules and a budget of its own: leave them out"
+                "a study has objectives, a tolerance, rules and a budget of its own: "
+                "leave them out"
             )
         _check_study(study.problem, arms, items)
         return StudyDesk(study)
@@ -186,7 +193,7 @@ def _desk(
     order: Sequence[str] = list(items)
     if shuffle:
         order = [order[j] for j in np.random.default_rng(seed).permutation(len(order))]
-    problem = Problem(objectives=objectives, arms=list(arms), blocks=order)
+    problem = Problem(objectives=objectives, arms=list(arms), blocks=order, epsilon=epsilon)
     return SessionDesk(Session(problem, rng=seed, budget=budget, **choices))
 
 
