@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +12,12 @@ from psips.study.ledger import tag_of
 
 settings.register_profile("psips", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("psips")
+
+
+def pytest_configure() -> None:
+    """Listen to Ctrl-C, which tests send: a shell has its background jobs ignore it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -133,3 +133,14 @@ def check_distinct(kind: str, names: Sequence[str]) -> None:
                 "names must differ"
             )
         first[name] = position
+
+
+def counted(number: int, what: str) -> str:
+    """Put a number of things into words.
+
+    Examples
+    --------
+    >>> counted(1, "event"), counted(2000, "result")
+    ('1 event', '2,000 results')
+    """
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from psips.aliases import Floats
-from psips.errors import InputError
+from psips.errors import InputError, counted
 from psips.evaluation.evaluating import evaluate
 from psips.problem import Problem
 from psips.rules.promises import short_promise
@@ -69,8 +69,9 @@ class Confirmation:
 
     def __str__(self) -> str:
         state = f"confirmed ({self.promise})" if self.stopped else "not confirmed yet"
+        measured = counted(self.results, "measurement")
         lines = [
-            f"front after {self.results:,} measurements, {state}: {_listed(self.front)}",
+            f"front after {measured}, {state}: {_listed(self.front)}",
             f"flukes, on the front as found and not on this one: {_listed(self.flukes)}",
             f"overlooked, on this front and not as found: {_listed(self.overlooked)}",
         ]

@@ -11,6 +11,7 @@ import typer
 from psips.cli.screen import progress_line
 from psips.cli.table_options import ArmColumn, Sheet
 from psips.cli.writing import check_target, write_whole
+from psips.errors import counted
 from psips.input.escaping import one_line
 from psips.input.escaping import plain as harmless
 
@@ -87,7 +88,8 @@ def _said(
     """Say what was found, what was guessed, and what comes next."""
     problem = draft.problem
     low, high = draft.interval
-    lines = [f"written: {out}, with {problem.K} arms and {problem.d} objectives"]
+    arms, objectives = counted(problem.K, "arm"), counted(problem.d, "objective")
+    lines = [f"written: {out}, with {arms} and {objectives}"]
     if draft.dialect:
         lines.append(f"  {draft.file} was read with {draft.dialect}")
     for objective, way in zip(problem.objectives, problem.directions, strict=True):

@@ -12,6 +12,7 @@ from psips.cli.screen import examples, show
 from psips.cli.study import NOT_VERIFIED, show_change, study
 from psips.cli.study_options import Json, Key, Name, Number, Overwrite, Reason, StoreUrl, Who
 from psips.cli.writing import check_target, write_whole, write_with
+from psips.errors import counted
 from psips.input.escaping import as_json as written
 from psips.input.escaping import plain as harmless
 
@@ -124,7 +125,7 @@ def sign(
         write_whole(target, make(opened.name, events, key))
     head = events[-1]
     data = {"events": head.seq, "head": head.hash, "signature": str(target)}
-    show(data, f"signed {head.seq:,} events: {target}\n{head.hash}", as_json)
+    show(data, f"signed {counted(head.seq, 'event')}: {target}\n{head.hash}", as_json)
 
 
 @study.command(
@@ -164,7 +165,7 @@ def verify(
                 signed.append(check_signature(name, events, file, signers))
             except InputError as error:
                 problems.append(f"{file.name}: {error}")
-    text = f"{found.events:,} events, the last has hash\n{found.head}\n"
+    text = f"{counted(found.events, 'event')}, the last has hash\n{found.head}\n"
     text += "\n".join([*signed, *problems])
     if not problems:
         text = f"{text.rstrip()}\nthe log is as it was written, and replays"

@@ -41,6 +41,7 @@ from psips.cli.study_text import (
     verdict_of,
 )
 from psips.cli.table_options import ArmColumn, Sheet, SkipIncomplete
+from psips.errors import counted
 from psips.input.escaping import one_line
 from psips.input.escaping import plain as harmless
 
@@ -100,8 +101,9 @@ def create(
         "delta": state.rules.delta,
         "seed": state.seed,
     }
-    arms, objectives = len(state.problem.arms), len(state.problem.objectives)
-    text = f"created the study {made.name!r}: {arms} arms, {objectives} objectives, "
+    arms = counted(state.problem.K, "arm")
+    objectives = counted(state.problem.d, "objective")
+    text = f"created the study {made.name!r}: {arms}, {objectives}, "
     show(plain, f"{text}delta {state.rules.delta:g}, seed {state.seed}", as_json)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from psips.errors import counted
 from psips.input.escaping import one_line
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def status_lines(opened: Study, known: Status, found: str) -> str:
         text += "\n".join(wrap(one_line("; ".join(saved)), WIDTH)) + "\n\n"
     if found:  # by the diagnostics
         text += f"{found} (psips report says more)\n\n"
-    return f"{text}{state.seq:,} events, the last has hash\n{state.hash}"
+    return f"{text}{counted(state.seq, 'event')}, the last has hash\n{state.hash}"
 
 
 def verdict_of(opened: Study) -> str:
@@ -85,7 +86,7 @@ def recorded(receipt: Receipt) -> str:
         return f"recorded nothing{known}"
     if len(new) == 1:
         return f"recorded result {new[0]}{known}"
-    return f"recorded {len(new)} results, {new[0]} to {new[-1]}{known}"
+    return f"recorded {counted(len(new), 'result')}, {new[0]} to {new[-1]}{known}"
 
 
 def held(results: Iterable[Result]) -> str:

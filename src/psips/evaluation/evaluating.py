@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from psips.errors import InputError, quote
+from psips.errors import InputError, counted, quote
 from psips.evaluation.desks import Ask, Desk, SessionDesk, StudyDesk
 from psips.evaluation.pool import Done, Function, Pool, make_pool
 from psips.problem import Problem
@@ -37,7 +37,9 @@ class Progress(NamedTuple):
     def __str__(self) -> str:
         failed = f", {self.failed:,} failed" if self.failed else ""
         front = ", ".join(self.front) or "not known yet"
-        return f"{self.results:,} results{failed}, {self.seconds:,.0f} s; front: {front}"
+        return (
+            f"{counted(self.results, 'result')}{failed}, {self.seconds:,.0f} s; front: {front}"
+        )
 
 
 @dataclass(frozen=True, eq=False)

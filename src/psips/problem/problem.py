@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from psips.errors import InputError, quote
+from psips.errors import InputError, counted, quote
 from psips.input.checks import (
     frozen,
     read_arms,
@@ -338,8 +338,10 @@ class Problem(Stated):
 
     def __repr__(self) -> str:
         title = f"{self.name!r}: " if self.name else ""
-        answers = f", {self.n} answers" if self.answers != self.arms else ""
-        return f"Problem({title}{self.K} arms{answers}, {self.d} objectives)"
+        answers = f", {counted(self.n, 'answer')}" if self.answers != self.arms else ""
+        return (
+            f"Problem({title}{counted(self.K, 'arm')}{answers}, {counted(self.d, 'objective')})"
+        )
 
 
 def _read_scales(names: Sequence[str], given: object) -> tuple[Scale, ...]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from psips.errors import counted
 from psips.problem.noise import ESTIMATE, KNOWN, PER_ARM
 from psips.problem.parameters import Ball
 from psips.problem.question import cost_of
@@ -73,7 +74,7 @@ def design_of(state: State) -> str:
         facts.append(["model", f"linear in {problem.h} features (see the end)"])
         xi = problem.model.xi
         facts.append(["regularisation", f"{xi:.6g}" if xi else "none: least squares"])
-    facts.append([f"{problem.K} arms", ", ".join(problem.arms)])
+    facts.append([counted(problem.K, "arm"), ", ".join(problem.arms)])
     if problem.has_costs:
         each = zip(problem.arms, problem.costs, strict=True)
         facts.append(["cost of a result", ", ".join(f"{a} {cost:.10g}" for a, cost in each)])
@@ -88,7 +89,7 @@ def design_of(state: State) -> str:
     if state.budget is not None:
         facts.append(["budget", cost_of(problem, state.budget)])
     if problem.transductive:
-        facts.append([f"{problem.n} answers", ", ".join(problem.answers)])
+        facts.append([counted(problem.n, "answer"), ", ".join(problem.answers)])
     facts.append(["seed", str(state.seed)])
     return (
         "<h2>The design as registered</h2>\n" + table(None, facts) + table(head, rows, right=2)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psips.aliases import Floats
+from psips.errors import counted
 from psips.notebook import card, names, table
 from psips.problem import Problem
 from psips.problem.instances import Results
@@ -173,4 +174,4 @@ class Known:
 
     def __repr__(self) -> str:
         state = "stopped" if self.stopped else "open"
-        return f"Session({self.problem!r}, {self.results} results, {state})"
+        return f"Session({self.problem!r}, {counted(self.results, 'result')}, {state})"

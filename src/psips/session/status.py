@@ -10,6 +10,7 @@ import numpy as np
 
 from psips.aliases import Floats
 from psips.diagnostics.lack_of_fit import Fit, fit_of
+from psips.errors import counted
 from psips.notebook import card, names, table
 from psips.problem import Problem
 from psips.session.engine import NOTHING, Engine
@@ -188,7 +189,8 @@ class Status:
 
     def __repr__(self) -> str:
         state = "stopped" if self.stopped else "closed" if self.closed else "open"
-        return f"Status({state}, {self.results} results, candidate set {self.candidate_set})"
+        results = counted(self.results, "result")
+        return f"Status({state}, {results}, candidate set {self.candidate_set})"
 
 
 def status_of(
