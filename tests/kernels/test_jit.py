@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -114,22 +115,38 @@ from low import add, double
 def second(x: int) -> int:
     return double(x) - add(x)
 """,
+    "three.py": """
+from psips.kernels.jit import kernel
+from psips.kernels.late import late
+from low import add
+
+@late
+def seldom(x: float, y: int) -> float:
+    return add(y) + 0.5 * x
+
+@kernel
+def third(x: int) -> float:
+    total = 0.0
+    for k in range(x):
+        total += seldom(k, x) if x > 3 else 1.0
+    return total
+""",
 }
 RUN = """
 import sys
 from numba.core import event
 with event.install_recorder("numba:compile") as compiled:
     from {module} import {name}
-    found = {name}(3)
+    found = {name}({given})
 print(found, *sorted({{e.data["dispatcher"].py_func.__name__ for _, e in compiled.buffer}}))
 """
 
 
-def compiled_by(folder: Path, module: str, name: str) -> list[str]:
+def compiled_by(folder: Path, module: str, name: str, given: int = 3) -> list[str]:
     """Call a kernel in a process of its own; its result, and what was compiled for it."""
     path = os.pathsep.join([str(folder), *filter(None, sys.path)])
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": path}
-    code = RUN.format(module=module, name=name)
+    code = RUN.format(module=module, name=name, given=given)
     done = subprocess.run(
         [sys.executable, "-c", code],
         check=True,
@@ -173,13 +190,36 @@ def test_the_cache_is_of_these_kernels_alone(tmp_path: Path) -> None:
     assert len({before, between, stamp(tmp_path)}) == 3
 
 
+def test_what_is_late_is_compiled_when_it_is_called(folder: Path) -> None:
+    assert compiled_by(folder, "three", "third") == ["3.0", "third"]
+    (total,) = compiled_by(folder, "three", "third", 2)
+    assert total == "2.0"
+    assert compiled_by(folder, "three", "third", 4) == ["23.0", "add", "seldom"]
+    assert compiled_by(folder, "three", "third", 4) == ["23.0"]
+
+
+@pytest.mark.parametrize("collecting", [True, False])
+def test_the_collector_is_as_it_was_after_compiling(collecting: bool) -> None:
+    @kernel
+    def fresh(x: int) -> int:
+        return x + 1
+
+    before = gc.isenabled()
+    (gc.enable if collecting else gc.disable)()
+    try:
+        assert fresh(1) == 2
+        assert gc.isenabled() is collecting
+    finally:
+        (gc.enable if before else gc.disable)()
+
+
 def test_any_changed_kernel_makes_the_cache_stale(folder: Path) -> None:
     compiled_by(folder, "one", "first")
     changed = RUN.replace("import sys", "import psips.kernels.jit as jit; jit.STAMP += (0,)")
     path = os.pathsep.join([str(folder), *filter(None, sys.path)])
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": path}
     done = subprocess.run(
-        [sys.executable, "-c", changed.format(module="one", name="first")],
+        [sys.executable, "-c", changed.format(module="one", name="first", given=3)],
         check=True,
         env=environment,
         capture_output=True,

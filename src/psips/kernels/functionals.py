@@ -40,6 +40,7 @@ from psips.kernels.belief import Belief, refactor, solve
 from psips.kernels.claims import CENTRE, SPREAD, UNSEEN
 from psips.kernels.grids import floats, floats2
 from psips.kernels.jit import kernel, part
+from psips.kernels.late import late
 from psips.kernels.lead_evidence import least_evidence
 from psips.kernels.model import Model
 
@@ -121,14 +122,14 @@ def functional_evidence(
     return least_evidence(v, q, off, B, determinant, lead, centre, scale * scale, KAPPA, out)
 
 
-@part
-def weigh_functionals(model: Model, belief: Belief, account: Account) -> None:
+@late
+def weigh_functionals(model: Model, belief: Belief, account: Account) -> int:
     """Bring the account of a linear problem up to date with the results told."""
     h, d = model.h, model.d
     F = floats2(h, h)
     J = floats2(h, h)
     if not later_design(belief, account, J):
-        return
+        return 0
     refactor(J, F)
     later, theta, out = floats2(h, d), floats2(h, d), floats(2)
     for i in range(h):
@@ -181,6 +182,7 @@ def weigh_functionals(model: Model, belief: Belief, account: Account) -> None:
             account.left[stay] = k
             stay += 1
     account.size[0] = stay
+    return 0
 
 
 @part

@@ -10,6 +10,7 @@ instead.
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -106,18 +107,25 @@ _SCALARS = (types.Integer, types.Float, types.Boolean)
 
 @contextmanager
 def _our_way(held: type[Held]) -> Iterator[None]:
-    """Have numba make libraries that are held, and look up once what operators do."""
+    """Have numba make libraries that are held, and look up once what operators do.
+
+    Nothing is collected meanwhile: a compiler makes millions of objects that stay.
+    """
     codegen, typing = cpu_target.target_context.codegen(), cpu_target.typing_context
     before, codegen._library_class = codegen._library_class, held
     outermost = "resolve_function_type" not in vars(typing)
+    collecting = gc.isenabled()
     if outermost:
         typing.resolve_function_type = _remembering(typing.resolve_function_type)
+        gc.disable()
     try:
         yield
     finally:
         codegen._library_class = before
         if outermost:
             del typing.resolve_function_type
+            if collecting:
+                gc.enable()
 
 
 _RESOLVED: dict[Any, Any] = {}

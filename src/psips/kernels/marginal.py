@@ -84,6 +84,7 @@ from psips.aliases import Floats
 from psips.kernels.belief import Belief
 from psips.kernels.grids import floats, floats2
 from psips.kernels.jit import bare, part
+from psips.kernels.late import late
 from psips.kernels.model import EACH, SHARED, Model
 
 # Precisions of the mixture, in pulls, and their weights. A mixture is tightest for arms with
@@ -267,7 +268,7 @@ def evidence_apart(
     return counted(law, bound)
 
 
-@part
+@late
 def beats(
     model: Model, belief: Belief, i: int, j: int, c: int, offset: float, enough: float
 ) -> float:
@@ -278,7 +279,7 @@ def beats(
     return evidence_apart(law_of(model, c), first, second, offset, enough)
 
 
-@part
+@late
 def least_lead(
     model: Model, belief: Belief, i: int, j: int, c: int, spread: float, L: float
 ) -> float:

@@ -106,6 +106,12 @@ def type_of(one: Record) -> RecordType:
     return _KNOWN[key]
 
 
+def type_of_all(kind: type[Record]) -> RecordType:
+    """Return the type that all records of a class have had so far."""
+    (only,) = {found for key, found in _KNOWN.items() if key[0] is kind}
+    return only
+
+
 def _kind(value: Any) -> Any:
     """Return what tells the type of a field from others."""
     if isinstance(value, np.ndarray):
