@@ -15,7 +15,7 @@ from psips.kernels.cover import LEARNER, is_eager
 from psips.kernels.firsthit import LATE, early_hit, later_hit, tries
 from psips.kernels.grids import floats
 from psips.kernels.hedge import feed, weights
-from psips.kernels.jit import call, part, step
+from psips.kernels.jit import call, part, standing, step
 from psips.kernels.learner import posterior_gains, projected_gains, shares
 from psips.kernels.outcome import LOG_LEARNED
 from psips.kernels.rng import LEARN, PULL, seed, uniform
@@ -137,6 +137,7 @@ def choose_directed(run: Run) -> int:
     return direct(run)
 
 
+@standing
 @part
 def direct(run: Run) -> int:
     """Draw a piece of Alt(S_hat) and pull for it; the rule has no memory."""
