@@ -16,6 +16,7 @@ from psips.plots.history import evidence_over_time, history_of, pulls_over_time
 from psips.problem import Problem
 from psips.problem.instances import Instance, instance
 from psips.session import Session
+from psips.simulation import play
 from psips.simulation.environments import environment_of
 from psips.study import Study
 
@@ -260,3 +261,14 @@ def test_names_never_cover_each_other() -> None:
         ]
         for i, box in enumerate(boxes):
             assert box.count_overlaps(boxes[i + 1 :]) == 0
+
+
+def test_after_a_stop_the_legend_says_that_the_set_is_claimed() -> None:
+    stopped, open_ = Session(two().problem, rng=1), told(two(), 20)
+    play(stopped, environment_of(two()), np.array([1, 2], np.uint64))
+    assert stopped.stopped
+    assert not open_.stopped
+    for session, words in ((stopped, "the set"), (open_, "candidate")):
+        labels = [mark.label for mark in fronts.used_marks(session.status())]
+        assert any(words in label for label in labels)
+        assert all(words in label or label == "proven out" for label in labels)

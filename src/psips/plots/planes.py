@@ -42,6 +42,13 @@ MARKS = (
     Mark("not a candidate, not proven", "o", VERMILION, False),
     Mark("proven out", "x", GREY, True),
 )
+# .. and what the same kinds are once the set is claimed, whether or not it is proven
+CLAIMED = (
+    "in the set, proven by itself",
+    "in the set, as claimed at the stop",
+    "not in the set, as claimed at the stop",
+    "proven out",
+)
 
 
 def _mark(candidate: bool, verdict: str) -> int:
@@ -59,9 +66,15 @@ def marks_of(known: Status) -> list[int]:
     return [_mark(candidate, verdict) for candidate, verdict in rows]
 
 
+def label_of(known: Status, mark: int) -> str:
+    """Say what one of MARKS means: after a stop the set is claimed, unless there is a goal."""
+    return CLAIMED[mark] if known.stopped and not known.goal else MARKS[mark].label
+
+
 def used_marks(known: Status) -> list[Mark]:
     """Return the kinds of answers that there are."""
-    return [MARKS[m] for m in sorted(set(marks_of(known)))]
+    used = sorted(set(marks_of(known)))
+    return [MARKS[m]._replace(label=label_of(known, m)) for m in used]
 
 
 def _estimates(problem: Problem, known: Status, c: int) -> tuple[Floats, Floats]:

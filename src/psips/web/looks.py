@@ -16,7 +16,7 @@ from psips.plots.history import (
     history_of,
     pulls_over_time,
 )
-from psips.plots.planes import MARKS, marks_of
+from psips.plots.planes import label_of, marks_of
 from psips.problem import Problem
 from psips.problem.instances import Results
 from psips.rules.promises import evidence_caption, promise, short_promise
@@ -47,15 +47,11 @@ class Answer(NamedTuple):
     errors: tuple[float, ...]
     covariance: Floats  # (d, d) of the means
     mark: int  # which of `psips.plots.planes.MARKS`
+    label: str  # what it means
     candidate: bool
     verdict: str
     reason: str
     probability: float
-
-    @property
-    def label(self) -> str:
-        """What the mark means."""
-        return MARKS[self.mark].label
 
     @property
     def measured(self) -> bool:
@@ -189,6 +185,7 @@ def _answers(problem: Problem, known: Status) -> list[Answer]:
             tuple(errors[place]),
             known.covariances[place],
             marks[place],
+            label_of(known, marks[place]),
             *row,
         )
         for place, (name, row) in enumerate(zip(problem.answers, rest, strict=True))
