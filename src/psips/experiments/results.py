@@ -22,7 +22,7 @@ INTRODUCTION = """\
 
 This page is written by a command from the files of one campaign; none of its numbers was typed.
 
-<!-- not run: it takes hours -->
+<!-- not run: it takes half an hour -->
 ```sh
 {command}
 ```
@@ -32,7 +32,9 @@ number, the arm and n alone. Samples are means over the runs with a 95% interval
 of the chance of an error is Clopper and Pearson's; microseconds are those of a round in one
 worker while the others were at work. A run that reached its cap counts
 with the cap: the mean is then *at least* what is given.
-"Published PSIPS" is its learner, stopping rule and calibration, with C-tracking.
+"Published PSIPS" is its learner, stopping rule and calibration, with C-tracking. That fewer
+samples are a merit is true of rules that keep delta alone: see [calibration](calibration.md) for
+those that do not keep it everywhere, the published one among them.
 A statement is *not settled* if the 95% interval of what it is about reaches both sides.
 """
 
