@@ -33,7 +33,7 @@ of the chance of an error is Clopper and Pearson's; microseconds are those of a 
 worker while the others were at work. A run that reached its cap counts
 with the cap: the mean is then *at least* what is given.
 "Published PSIPS" is its learner, stopping rule and calibration, with C-tracking. That fewer
-samples are a merit is true of rules that keep delta alone: see [calibration](calibration.md) for
+samples are a merit is true of rules that keep delta alone: [calibration](calibration.md) has
 those that do not keep it everywhere, the published one among them.
 A statement is *not settled* if the 95% interval of what it is about reaches both sides.
 """
