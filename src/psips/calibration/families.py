@@ -65,6 +65,7 @@ def _deciding() -> list[Family]:
         Family("deciding", "linear-slope"),
         Family("deciding", "linear", {"norm": 30.0}, drawn=True),
         Family("deciding", "correlated-alternative", cap=SHORT),
+        Family("deciding", "near-tie", {"gap": 0.0001}, cap=SHORT),
     ]
 
 
