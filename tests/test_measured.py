@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import gammaincc
 from scipy.stats import binom
@@ -153,3 +154,45 @@ def test_a_table_is_looked_at(many: int) -> None:
     session.engine.know(np.array([half, many - half], float), np.array([[0.5 * half], [0.0]]))
     session.engine.judge()
     assert session.stopped
+
+
+def asked_for(delta: float, t: float, *, broken: bool = False) -> float:
+    """Naive: the threshold after t results, or as it was before near-ties were thought of."""
+    early = math.log(1 / delta) + math.log(8 + math.log(t)) - 1.1
+    if broken:
+        return early
+    small = max(math.log(1 / delta) + 1.7, math.log(10) + 1.7) / (math.log(10) + 1.7)
+    return early + 0.5 * math.log(small) + 6 * math.log(max(math.log(t) / 10.3, 1.0))
+
+
+@pytest.mark.parametrize("delta", [0.3, 0.1, 0.05, 0.001])
+def test_the_threshold_is_what_it_is_said_to_be(delta: float) -> None:
+    problem = Problem(objectives=["yield"], covariance=[1.0], arms=["A", "B"])
+    session = Session(problem, rng=1, delta=delta)
+    for _ in range(2):
+        session.tell("A", [3.0])
+        session.tell("B", [1.0])
+    assert session.engine.ratio()[1] == pytest.approx(asked_for(delta, 4.0))
+    many = Session(problem, rng=1, delta=delta)
+    many.tell(pd.DataFrame({"arm": ["A", "B"] * 30_000, "yield": 3.0}))
+    assert many.engine.ratio()[1] == pytest.approx(asked_for(delta, 60_000.0))
+
+
+@pytest.mark.parametrize("delta", [0.1, 0.02])
+def test_options_that_all_but_tie_keep_delta_however_long_it_takes(delta: float) -> None:
+    """Two equal arms as a Brownian motion, to 1e12 results: half of those that stop err."""
+    rng = np.random.default_rng(1)
+    looks = np.unique(np.ceil(np.exp(np.arange(math.log(4.0), math.log(1e12), 0.01))))
+    wrong = {}
+    for broken in (False, True):
+        n = 20_000
+        z, stopped, last = rng.normal(size=n), 0, 4.0
+        for t in looks:
+            keep = last / t
+            z = math.sqrt(keep) * z + math.sqrt(1.0 - keep) * rng.normal(size=len(z))
+            last, passed = t, 0.5 * z * z >= asked_for(delta, t, broken=broken)
+            stopped += int(passed.sum())
+            z = z[~passed]
+        wrong[broken] = 0.5 * stopped / n / delta
+    assert wrong[False] < 1.0
+    assert wrong[True] > 1.1
