@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from psips import Problem, simulate
+from psips import simulate
 from psips.problem.instances import Instance, instance
 from psips.rules import SAMPLING
 from psips.simulation.environments import environment_of
@@ -44,12 +44,11 @@ def of_kind(kind: str, number: int) -> Instance:
         made = instance("cov-boost")
     else:
         made = instance("random-gaussian", K=8, d=2, max_complexity=500.0, seed=number)
-    data = made.problem.to_dict()
-    if kind == "random, noise estimated":
-        data["covariance"] = "per-arm"
     order = np.argsort(made.means[:, 0])
     control = made.problem.arms[int(order[len(order) // 2])]
-    problem = Problem.from_dict({**data, "control": control})
+    problem = made.problem.asking(control=control)
+    if kind == "random, noise estimated":
+        problem = problem.asking(covariance="per-arm")
     return replace(made, problem=problem, truth=made.problem)
 
 

@@ -17,7 +17,6 @@ import argparse
 
 import numpy as np
 
-from psips.problem import Problem
 from psips.problem.instances import Instance, instance
 from psips.simulation import simulate
 from psips.simulation.environments import environment_of
@@ -52,7 +51,7 @@ def costs(instances: int, runs: int, K: int, features: int) -> None:
         for number in range(instances):
             blind = drawn(number, K, 500.0, features)
             cost = draw(np.random.default_rng([7, number]))
-            aware = Problem.from_dict({**blind.problem.to_dict(), "costs": cost.tolist()})
+            aware = blind.problem.asking(costs=cost.tolist())
             spent = {"aware": 0.0, "blind": 0.0}
             for run in range(runs):
                 for name, problem in (("aware", aware), ("blind", blind.problem)):
