@@ -162,7 +162,7 @@ def asked_for(delta: float, t: float, *, broken: bool = False) -> float:
     if broken:
         return early
     small = max(math.log(1 / delta) + 1.7, math.log(10) + 1.7) / (math.log(10) + 1.7)
-    return early + 0.5 * math.log(small) + 6 * math.log(max(math.log(t) / 10.3, 1.0))
+    return early + 0.65 * math.log(small) + 6 * math.log(max(math.log(t) / 10.3, 1.0))
 
 
 @pytest.mark.parametrize("delta", [0.3, 0.1, 0.05, 0.001])

@@ -14,7 +14,7 @@ but tie: a Brownian motion B(t)^2 / (2 t), looked at in every small part of an e
 crosses a level c about (c / 4 pi)^(1/2) exp(-c) times in one. The root makes small deltas err
 more often in relation to them, and the sum over all e-folds must be finite. So
 
-    log((log(1/delta) + 1.7) / (log 10 + 1.7)) / 2    below delta 0.1, and
+    0.65 log((log(1/delta) + 1.7) / (log 10 + 1.7))   below delta 0.1, and
     6 log(log t / 10.3)                               from 30,000 results on
 
 are added: with them such a motion is left on the wrong side less often than delta, however long
@@ -59,7 +59,7 @@ from psips.kernels.tree import build
 
 EARLY = 8.0  # e-folds of results by which the clock of the threshold is ahead
 OFFSET = -1.1  # measured, together with EARLY
-CURVE = 1.7  # nats that a threshold has beside log(1/delta), about
+CURVE, POWER = 1.7, 0.65  # see above: the root of a level, and a little more
 LOG_TEN = math.log(10.0)
 LONG, GROWTH = 10.3, 6.0  # e-folds of results from which on it grows faster, and how fast
 TYPICAL = 3000.0  # results after which a rule looks, for the tail it looks at
@@ -95,7 +95,7 @@ def glr_threshold(model: Model, calibration: Calibration, t: float) -> float:
     if calibration.code == MEASURED:
         more = MORE if is_tolerant(model.slack, model.control) else 0.0
         late = GROWTH * math.log(max(math.log(max(t, 1.0)) / LONG, 1.0))
-        small = 0.5 * math.log(max((log_inverse + CURVE) / (LOG_TEN + CURVE), 1.0))
+        small = POWER * math.log(max((log_inverse + CURVE) / (LOG_TEN + CURVE), 1.0))
         early = math.log(EARLY + math.log(max(t, 1.0)))
         return log_inverse + early + OFFSET + more + small + late
     return log_inverse + math.log(math.log(1.0 + max(t, math.e)))
@@ -230,5 +230,5 @@ def looked_at(log_inverse: float) -> float:
 
     Student's law is given this tail, see `psips.kernels.scatter`.
     """
-    small = 0.5 * math.log(max((log_inverse + CURVE) / (LOG_TEN + CURVE), 1.0))
+    small = POWER * math.log(max((log_inverse + CURVE) / (LOG_TEN + CURVE), 1.0))
     return 2.0 * (log_inverse + math.log(EARLY + math.log(TYPICAL)) + OFFSET + small)
