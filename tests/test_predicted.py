@@ -11,7 +11,7 @@ import pytest
 
 from psips import plots
 from psips.errors import InputError
-from psips.kernels.accounts import SHARE
+from psips.kernels.accounts import ANEW, CERTIFIED, LATE, SHARE
 from psips.plots.history import evidence_over_time, history_of
 from psips.problem import Problem
 from psips.problem.instances import Instance, instance
@@ -136,7 +136,7 @@ def test_a_set_predicted_before_goes_on_with_its_account() -> None:
     assert (len(engine.predictions.accounts), engine.predictions.active) == (2, 0)
     assert engine.predictions.accounts[0].N1.tolist() == [30, 30]
     levels = [float(one.level[0]) for one in engine.predictions.accounts]
-    shares = [0.9 * SHARE, 0.9 * SHARE * (1 - SHARE)]
+    shares = [(1 - CERTIFIED) * SHARE, (1 - CERTIFIED) * SHARE * (1 - SHARE)]
     assert levels == pytest.approx([math.log(1 / (1e-9 * p)) for p in shares])
     assert not session.stopped
     tell(2.0, 0.0, 100)
@@ -165,15 +165,62 @@ def test_a_set_is_predicted_anew_when_its_claims_look_false() -> None:
     assert (
         engine.predictions.accounts[1].level[0] > engine.predictions.accounts[0].level[0] + 1.0
     )
-    tell(1.0, 150)
+    tell(1.0, 300)
     assert session.stopped
     assert engine.predictions.accounts[1].settled.all()
     assert not engine.predictions.accounts[0].settled.any()
 
 
+def tied_witness() -> Instance:
+    """Return arms of which the third is dominated by the first, and all but by the second."""
+    problem = Problem(objectives=["a", "b"], covariance=[0.25, 0.25], arms=3)
+    means = np.array([[0.61, 0.79], [0.71, 0.4555], [0.51, 0.4574]])
+    return Instance("made", problem, means)
+
+
+def test_an_account_with_a_witness_that_ties_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """To prove that the second arm dominates the third would take for ever: it does not."""
+
+    def longest(cap: int) -> int:
+        made = tied_witness()
+        runs = [
+            simulate(
+                made.problem,
+                environment_of(made),
+                rng=seed,
+                stopping="predicted",
+                max_results=cap,
+            )
+            for seed in range(40)
+        ]
+        assert {run.pareto_set for run in runs if run.stopped} == {made.pareto_set}
+        return max(run.results for run in runs)
+
+    assert longest(100_000) < 40_000
+    monkeypatch.setattr("psips.session.predictions.PATIENCE", np.inf)
+    assert longest(100_000) == 100_000
+
+
+def test_an_account_is_kept_where_a_fresh_one_would_not_be_sooner() -> None:
+    session, trial = told(instance("near-tie", gap=0.3), 10)
+    engine = session.engine
+    while not engine.predictions.accounts:
+        go_on(session, trial, 1)
+    account = engine.account
+    account.due[:] = 0.0
+    go_on(session, trial, 1)
+    assert engine.account is account
+    assert account.due[LATE] == 0.0
+    assert account.due[ANEW] > session.results
+    twin = Session.restore(json.loads(json.dumps(session.snapshot())))
+    assert twin.engine.account.due.tolist() == account.due.tolist()
+
+
 def test_batches_are_spread_over_the_claims() -> None:
     """One claim involves four arms at most."""
-    session, _ = told(instance("cov-boost"), 5000)
+    session, _ = told(instance("cov-boost"), 2000)
     assert session.engine.account.size[0] > 1
     assert len(set(session.ask(200))) > 4
 

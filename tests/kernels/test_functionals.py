@@ -10,7 +10,7 @@ import pytest
 
 import naive_claims as naive
 from psips.kernels.accounts import Account, open_account
-from psips.kernels.claims import MARGIN
+from psips.kernels.claims import CENTRE, MARGIN, SPREAD
 from psips.kernels.functionals import KAPPA, functional_evidence, weigh_account
 from psips.kernels.model import Model
 from psips.problem import Problem
@@ -62,7 +62,9 @@ def test_evidence_is_the_least_over_all_thetas_that_make_the_claim_false() -> No
             q = account.q[o, 0]
             assert q <= account.lead[o] ** 2 / 2 / (3.0 + MARGIN) + 1e-12
             Q = np.linalg.inv(V1) * q / (u @ np.linalg.inv(V1) @ u)
-            law = naive.Law(np.ones(1), 0.0, float(account.lead[o] ** 2), KAPPA)
+            expected = float(account.lead[o])
+            square = (SPREAD * expected) ** 2
+            law = naive.Law(np.ones(1), CENTRE * expected, square, KAPPA)
             exact = naive.evidence_along(u, s * np.linalg.inv(J), Q, lead, law)
             found = call(model, account, F, o, lead)
             assert exact - 2e-3 <= found <= exact + 1e-5

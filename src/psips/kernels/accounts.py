@@ -31,9 +31,10 @@ from psips.kernels.posterior import Posterior, posterior_of, refresh_all
 from psips.kernels.records import Record, record
 from psips.kernels.settling import IN, OUT
 
-CERTIFIED = 0.1  # of delta goes to the certificates that are looked at beside the accounts
-SHARE = 0.7  # of what is left of delta goes to the next set
+CERTIFIED = 0.05  # of delta goes to the certificates that are looked at beside the accounts
+SHARE = 0.85  # of what is left of delta goes to the next set
 REFUTED = 2.0  # a claim trails for good if its score is this far below -L
+LATE, ANEW = range(2)  # an account that takes too long; one that is to be looked at anew
 SETTLED, PIECES = HINT, HINT + 1  # places in the outcome
 
 
@@ -60,6 +61,7 @@ class Account(Record):
     """
 
     level: Floats  # (1,) L; 0 if there is no account
+    due: Floats  # (2,) results told, those before it too, at which it is LATE; at which ANEW
     inside: Mask  # (n,) S1
     N1: Floats  # (K,) results told until the prediction
     B1: Floats  # (h, d) and their sums
@@ -115,6 +117,7 @@ def _assemble(
     np.minimum.at(clear, owner, square)
     return Account(
         np.full(1, level),
+        np.full(2, np.inf),
         inside.copy(),
         N1.copy(),
         B1.copy(),

@@ -88,11 +88,11 @@ from psips.kernels.posterior import Posterior, apart, variance
 
 DEPTH = 3  # constraints of a leaf, at most
 NEAR = (3.0, 6.0)  # leaves further than this, from the nearest squared distance, are not split
-JOINT = 0.7  # weight of the direction that the projection has
-KAPPA = 2.0  # how far the arms' shares of the lead are expected to be off
-CENTRE, SPREAD = 0.0, 1.0  # m and tau of the lead to come, in leads predicted
+JOINT = 0.8  # weight of the direction that the projection has
+KAPPA = 0.7  # how far the arms' shares of the lead are expected to be off
+CENTRE, SPREAD = 0.5, 0.6  # m and tau of the lead to come, in leads predicted
 AIM = 1.0  # the forecast goes by leads of at least this many standard errors
-MARGIN = 0.8  # nats that a claim's ratio is expected to have above its evidence at the stop
+MARGIN = 1.5  # nats that a claim's ratio is expected to have above its evidence at the stop
 UNSEEN = -1e9  # score of a claim with an arm that has no result yet
 FORECAST = 200  # sweeps of the forecast, at most
 STEP = 0.05  # .. and by how much one of them raises the counts

@@ -28,6 +28,13 @@ probabilities proportional to what they add to the variance of its lead, over wh
 costs. While S_hat is another set the rule goes on as before the prediction: a false claim never
 settles, and pulls that wait for it would never tell enough of the other arms to predict again.
 In linear problems a result bears on all claims, and the rule goes on as before too.
+
+An account may be of no use though S1 is right and no claim looks false: a witness that looked
+safe at t_1 all but ties with the answer it is to dominate. So one that takes longer than was
+expected (LATE) has the share ASIDE of the pulls go as before the prediction, which tells of
+other witnesses, and now and then (ANEW) the set is predicted anew if that is expected to cost
+clearly less than was spent: see `psips.session.predictions`. All this is decided by what was
+told, so that the proof does not change.
 """
 
 from __future__ import annotations
@@ -38,7 +45,9 @@ import numpy as np
 
 from psips.aliases import Floats, Mask, Stream
 from psips.kernels.accounts import (
+    ANEW,
     CERTIFIED,
+    LATE,
     Account,
     add_verdicts,
     conclude,
@@ -60,7 +69,8 @@ from psips.kernels.scene import LITERALS, Scene
 from psips.kernels.settling import all_settled
 from psips.kernels.state import ASKED, Run
 
-AGREE = 10  # posterior draws that must agree before a set is predicted
+AGREE = 30  # posterior draws that must agree before a set is predicted
+ASIDE = 0.1  # of the pulls, while an account takes longer than was expected
 
 
 @bare
@@ -131,11 +141,15 @@ def choose_predicted(run: Run) -> int:
     scene, learner, account = run.scene, run.learner, run.account
     if not scene.model.unstructured or not aiming(scene.front.inside, account):
         return direct(run)
-    dismiss(scene.cover)
     stream, costs = scene.draw.stream, scene.model.costs
     seed(stream, run.key, learner.tally[ASKED], PULL)
+    late = float(scene.belief.tally[RESULTS]) >= account.due[LATE]
+    if late and uniform(stream) < ASIDE:
+        return direct(run)
+    dismiss(scene.cover)
     arm = aim(account, costs, learner.pending, scene.belief.theta, account.work, stream)
     learner.pending[arm] += 1.0
+    learner.played[arm] += 1.0  # as if weights had said so: others are not behind for it
     return arm
 
 
@@ -162,7 +176,7 @@ def judge_predicted(run: Run) -> int:
     hopeful = conclude(scene.front, account, run.outcome)
     if run.outcome[STOPPED] == 1.0 or certain(run):
         run.outcome[STOPPED] = 1.0
-    elif not hopeful:
+    elif not hopeful or float(belief.tally[RESULTS]) >= account.due[ANEW]:
         seed(scene.draw.stream, run.key, belief.tally[RESULTS], STOP)
         if agreed(scene):
             return PREDICT

@@ -279,7 +279,7 @@ STOPPING = {
             "Evidence: how much less likely the results since the set was predicted are under "
             "the nearest other Pareto set, as a logarithm. The rule stops once all others have "
             "been proven wrong, each a little above the level, or by certificates, which need "
-            "no prediction and have a tenth of delta; 0 where there is no prediction, or "
+            "no prediction and have a twentieth of delta; 0 where there is no prediction, or "
             "another than the candidate set."
         ),
         evidence=of_claims,

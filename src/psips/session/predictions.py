@@ -1,4 +1,11 @@
-"""The sets that the rule 'predicted' has predicted, each with an account of the evidence."""
+"""The sets that the rule 'predicted' has predicted, each with an account of the evidence.
+
+An account is opened on a few results, and may be of little use though its set is right: a
+witness that looked safe then may all but tie with the answer that it is to dominate. So it is
+looked at anew when it has taken PATIENCE times what was expected, and now and then from there
+on: the same set is predicted anew if that is expected to cost less than 1 / PATIENCE of what
+was spent on the account.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +14,11 @@ from typing import Any
 import numpy as np
 
 from psips.aliases import Floats, Mask
-from psips.kernels.accounts import Account, level_of, no_account, open_account
+from psips.kernels.accounts import ANEW, Account, level_of, no_account, open_account
 from psips.kernels.model import Model
+
+PATIENCE = 2.0
+AGAIN = 1.25  # results since the prediction grow by this from one look to the next
 
 
 class Predictions:
@@ -31,18 +41,40 @@ class Predictions:
         known = [j for j, one in enumerate(self.accounts) if (one.inside == inside).all()]
         if known and known[-1] != self.active:
             self.active = known[-1]
-        else:
-            self.active = len(self.accounts)
-            self._open(inside, pulls, B)
+            return
+        fresh = self._opened(inside, pulls, B)
+        if known and pulls.sum() >= self.account.due[ANEW]:
+            since = pulls - self.account.N1
+            if PATIENCE * self._expected(fresh) > self._model.costs @ since:
+                self.account.due[ANEW] = pulls.sum() + (AGAIN - 1.0) * since.sum()
+                return
+        self.active = len(self.accounts)
+        self.accounts.append(fresh)
 
-    def _open(self, inside: Mask, pulls: Floats, B: Floats) -> Account:
+    def _opened(self, inside: Mask, pulls: Floats, B: Floats) -> Account:
+        """Return an account that is opened now, as the next one."""
         level = level_of(self._log_inverse, len(self.accounts))
-        self.accounts.append(open_account(self._model, inside, pulls, B, level))
-        return self.accounts[-1]
+        account = open_account(self._model, inside, pulls, B, level)
+        results = self._expected(account) * pulls.sum() / (self._model.costs @ pulls)
+        account.due[:] = pulls.sum() + PATIENCE * results
+        return account
+
+    def _expected(self, account: Account) -> float:
+        """About what it costs to settle all pieces of an account that was just opened."""
+        model = self._model
+        if model.unstructured:
+            needed = np.zeros(model.K)
+            np.maximum.at(needed, account.arms, account.s / account.q)
+            return float(model.costs @ needed)
+        first = account.first[:-1]
+        u = model.Z[account.arms[first, 0]] - model.Z[account.arms[first, 1]]
+        variance = account.s[first, 0] * ((u @ account.C1) * u).sum(axis=1)
+        times = np.max(variance / account.q[first, 0], initial=0.0)  # the results told so far
+        return float(times * (model.costs @ account.N1))
 
     def snapshot(self) -> dict[str, Any]:
         """Return what accounts cannot be rebuilt without, as plain data."""
-        kept = ("inside", "N1", "B1", "settled")
+        kept = ("inside", "N1", "B1", "settled", "due")
         accounts = [
             {name: getattr(one, name).tolist() for name in kept} for one in self.accounts
         ]
@@ -53,5 +85,7 @@ class Predictions:
         self.accounts, self.active = [], active
         for kept in accounts:
             inside, N1 = np.array(kept["inside"], bool), np.array(kept["N1"], float)
-            opened = self._open(inside, N1, np.array(kept["B1"], float))
+            opened = self._opened(inside, N1, np.array(kept["B1"], float))
             opened.settled[:] = kept["settled"]
+            opened.due[:] = kept.get("due", opened.due)  # older snapshots have none
+            self.accounts.append(opened)

@@ -10,7 +10,7 @@ With limits see `psips.session.keeping`.
 
 With the stopping rule ``predicted`` there are two kinds of evidence: these certificates, and
 the claims of sets that were predicted. An answer is in or out as soon as either says so: the
-certificates have a tenth of delta and the predicted claims the rest, delta in all (the
+certificates have a twentieth of delta and the predicted claims the rest, delta in all (the
 argument is in `psips.kernels.predicted`).
 """
 
