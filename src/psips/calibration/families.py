@@ -66,6 +66,13 @@ def _deciding() -> list[Family]:
         Family("deciding", "linear", {"norm": 30.0}, drawn=True),
         Family("deciding", "correlated-alternative", cap=SHORT),
         Family("deciding", "near-tie", {"gap": 0.0001}, cap=SHORT),
+        Family("deciding", "worse", {"d": 2, "gap": 0.0001, "rho": -0.95}, cap=SHORT),
+        Family(
+            "deciding",
+            "worse-but-one",
+            {"d": 2, "gap": 0.0001, "edge": 0.0001, "rho": 0.95},
+            cap=SHORT,
+        ),
     ]
 
 

@@ -47,12 +47,13 @@ from psips.kernels.model import Model
 from psips.kernels.posterior import (
     Posterior,
     apart,
+    cov,
     refresh_all,
     refresh_listed,
     refresh_means,
     variance,
 )
-from psips.kernels.response import best_response, counts_for, held_back
+from psips.kernels.response import best_response, counts_for, drawn_in, held_back
 from psips.kernels.scene import Scene
 from psips.kernels.thresholds import MEASURED, PROVEN, Calibration, beta
 from psips.kernels.tree import build
@@ -65,6 +66,8 @@ LONG, GROWTH = 10.3, 6.0  # e-folds of results from which on it grows faster, an
 TYPICAL = 3000.0  # results after which a rule looks, for the tail it looks at
 MORE = 0.8  # nats with a tolerance, measured
 REACH = 3.0  # standard errors within which a member might dominate an answer, or might not
+TOGETHER = 0.8  # correlation from which on objectives vary together
+ALIKE = 2.0  # standard errors by which leads differ at most that may all be of ties
 LATE = 11.0  # e-folds of results by which a near-tie has had most of its chances to err
 EVERY = 500  # all pieces are summed about this often while the results grow e-fold
 
@@ -165,6 +168,12 @@ def all_pieces(scene: Scene, handicap: Floats, t: float) -> float:
     exp(-GLR) is summed over the pairs of members and over the answers outside (of which the
     nearest piece counts), each with its stake. An answer that is out by one member while
     others are within reach had more than one chance to be taken for dominated.
+
+    A lone near-tie is left on the wrong side by half of the motions that leave it, but with
+    correlated objectives both sides may be wrong: where x is worse than z by a hair throughout,
+    and objectives vary against each other, noise either way makes the two look incomparable;
+    where they are incomparable by a hair and objectives vary together, noise either way has one
+    dominate the other. Such a piece counts twice.
     """
     p, front, cover = scene.posterior, scene.front, scene.cover
     members = front.members[: front.size[MEMBERS]]
@@ -181,6 +190,9 @@ def all_pieces(scene: Scene, handicap: Floats, t: float) -> float:
             in_play = counts_for(p, True, z, m, x, cover.y[k])
         factor = handicap[PAIR if pair else ESCAPE, in_play]
         value = math.exp(-0.5 * factor * cover.r[k] ** 2)
+        if not p.diagonal:
+            twice = drawn_in(p, z, x) > in_play if pair else together(p, z, x)
+            value *= 2.0 if twice else 1.0
         nearest = max(nearest, value)
         value *= stake(p, z, x, t)
         if pair:
@@ -192,6 +204,23 @@ def all_pieces(scene: Scene, handicap: Floats, t: float) -> float:
             most = max(most, value)
     total += most * within_reach(p, last, members)
     return -math.log(max(total, nearest, 1e-300))
+
+
+@part
+def together(p: Posterior, z: int, x: int) -> bool:
+    """Whether x is ahead of z alike in all objectives, and these vary together."""
+    d = p.mu.shape[1]
+    near = apart(p, z, x)
+    least, most = np.inf, 0.0
+    for c in range(d):
+        spread = math.sqrt(variance(p, z, x, c, near))
+        behind = -lead(p.mu, p.slack, z, x, c) / spread
+        least, most = min(least, behind), max(most, behind)
+        for e in range(c):
+            other = math.sqrt(variance(p, z, x, e, near))
+            if cov(p, z, x, c, x, e) < TOGETHER * spread * other:
+                return False
+    return most - least < ALIKE
 
 
 @part
