@@ -88,6 +88,7 @@ def test_commands(
     assert rows[0] == rows[1]
 
 
-def test_nobody_answers() -> None:
+def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("psips.simulation.campaign.PATIENCE", 1.0)
     with pytest.raises(InputError, match="no Dask scheduler answers"), on_dask("tcp://[::1]:1"):
         pass

@@ -22,6 +22,7 @@ from psips.simulation.cells import Cell, perform
 
 ATTEMPTS = 3  # a run that ends its worker this often is left out
 IDLE = 10  # seconds after which a worker without work ends, should its parent be gone
+PATIENCE = 10.0  # seconds in which a Dask scheduler must answer
 PREFETCH = 2  # runs sent to a Dask cluster for each of its threads
 
 Outcome = dict[str, Any]
@@ -256,6 +257,6 @@ def client_of(dask: Any) -> Any:
             "a Dask cluster needs the package: pip install 'psips[dask]'"
         ) from None
     try:
-        return Client(dask, timeout=10)  # type: ignore[no-untyped-call]
+        return Client(dask, timeout=PATIENCE)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise InputError(f"no Dask scheduler answers at {quote(dask)}: {error}") from None
