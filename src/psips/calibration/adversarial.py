@@ -159,9 +159,9 @@ def search(
     return sorted(found, key=lambda one: -one.errors)
 
 
-def _gap(rng: np.random.Generator, least: float = 0.003) -> float:
-    """Log-uniform up to 1, with two digits."""
-    return float(f"{np.exp(rng.uniform(np.log(least), 0.0)):.2g}")
+def _gap(rng: np.random.Generator) -> float:
+    """Log-uniform from 0.0001 to 1, with two digits."""
+    return float(f"{np.exp(rng.uniform(np.log(1e-4), 0.0)):.2g}")
 
 
 def _rho(rng: np.random.Generator, d: int) -> float:
@@ -189,17 +189,17 @@ def _worse(rng: np.random.Generator) -> dict[str, Any]:
     d = _of(rng, 1, 2, 3, 4, 6, 8)
     K = _of(rng, 2, 2, 3, 5)
     rho = _rho(rng, d) if d > 1 else 0.0
-    return {"d": d, "gap": _gap(rng, 0.01), "rho": rho, "K": K, "seed": _seed(rng)}
+    return {"d": d, "gap": _gap(rng), "rho": rho, "K": K, "seed": _seed(rng)}
 
 
 def _worse_but_one(rng: np.random.Generator) -> dict[str, Any]:
     d = _of(rng, 2, 3, 4, 6, 8)
-    params = {"d": d, "gap": _gap(rng, 0.01), "edge": _gap(rng, 0.01), "rho": _rho(rng, d)}
+    params = {"d": d, "gap": _gap(rng), "edge": _gap(rng), "rho": _rho(rng, d)}
     return {**params, "K": _of(rng, 2, 2, 3, 5), "seed": _seed(rng)}
 
 
 def _variant(rng: np.random.Generator) -> dict[str, Any]:
-    low = _gap(rng, 0.01)
+    low = _gap(rng)
     d, K = _of(rng, 2, 3, 4, 6, 8), _of(rng, 2, 3, 5)
     high = round(low * _of(rng, 1.0, 2.0, 5.0), 4)
     return {"d": d, "K": K, "low": min(low, 0.3), "high": max(high, 0.3), "seed": _seed(rng)}
@@ -207,12 +207,12 @@ def _variant(rng: np.random.Generator) -> dict[str, Any]:
 
 def _front(rng: np.random.Generator) -> dict[str, Any]:
     d = _of(rng, 2, 3, 4, 6)
-    return {"K": _of(rng, 2, 3, 5, 10), "gap": _gap(rng, 0.03), "d": d, "rho": _rho(rng, d)}
+    return {"K": _of(rng, 2, 3, 5, 10), "gap": _gap(rng), "d": d, "rho": _rho(rng, d)}
 
 
 def _just_below(rng: np.random.Generator) -> dict[str, Any]:
     d = _of(rng, 2, 3, 4, 6)
-    params = {"K": _of(rng, 3, 5, 8), "d": d, "gap": _gap(rng, 0.01)}
+    params = {"K": _of(rng, 3, 5, 8), "d": d, "gap": _gap(rng)}
     where = _of(rng, "all", "one")
     return {**params, "where": where, "rho": _rho(rng, d), "seed": _seed(rng)}
 
