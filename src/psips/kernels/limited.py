@@ -26,6 +26,7 @@ from psips.kernels.learner import shares
 from psips.kernels.limits import (
     ALLOWED,
     BELOW,
+    ENTERS,
     FRONT,
     WHOLE,
     Piece,
@@ -38,9 +39,10 @@ from psips.kernels.limits import (
     select,
     shared,
 )
+from psips.kernels.model import LimitModel
 from psips.kernels.outcome import EVIDENCE, STOPPED, THRESHOLD
 from psips.kernels.posterior import Posterior, refresh_means
-from psips.kernels.ratio import LATE, glr_threshold
+from psips.kernels.ratio import LATE, glr_threshold, together
 from psips.kernels.response import CLEAR
 from psips.kernels.rng import LEARN, seed, uniform
 from psips.kernels.scene import Scene
@@ -74,13 +76,16 @@ def renew_limited(run: Run) -> int:
 
 
 @bare
-def in_play(p: Posterior, kind: int, piece: Piece, m: int) -> int:
-    """How many of the constraints a piece counts for, see `psips.kernels.response`."""
+def in_play(p: Posterior, kind: int, piece: Piece, m: int, drawn: bool) -> int:
+    """How many of the constraints a piece counts for, see `psips.kernels.response`.
+
+    Those of BELOW at the estimate, and with ``drawn`` at the nearest point too.
+    """
     count = 0
     for k in range(m):
         if kind == BELOW:
             ahead = form(p.mu, piece, k)
-            if p.tolerant:
+            if drawn:
                 there = ahead
                 for j in range(m):
                     there += piece.y[j] * shared(p.C, piece, k, j)
@@ -90,6 +95,21 @@ def in_play(p: Posterior, kind: int, piece: Piece, m: int) -> int:
         elif piece.y[k] > 0.0:
             count += 1
     return min(count, p.mu.shape[1])
+
+
+@part
+def either_way(
+    p: Posterior, limits: LimitModel, kind: int, piece: Piece, m: int, number: int
+) -> bool:
+    """Whether a near-tie is wrong on both sides, see `psips.kernels.ratio.all_pieces`."""
+    if kind == BELOW:
+        return in_play(p, kind, piece, m, True) > number
+    for k in range(m):
+        z, x = piece.first[k], piece.second[k]
+        lead = piece.y[k] > 0.0 and piece.two[k] == -1.0 and z != x
+        if kind == ENTERS and lead and together(p, limits.aims, z, x):
+            return True
+    return False
 
 
 @bare
@@ -114,10 +134,11 @@ def evidence(
     for k in range(pieces.shape[0]):
         kind, a, b = pieces[k, 0], pieces[k, 1], pieces[k, 2]
         square, m = nearest_of(p, limits, inside, kind, a, b, mode, work, best)
-        factor = calibration.handicap[
-            PAIR if kind == BELOW else ESCAPE, in_play(p, kind, best, m)
-        ]
+        number = in_play(p, kind, best, m, p.tolerant)
+        factor = calibration.handicap[PAIR if kind == BELOW else ESCAPE, number]
         value = math.exp(-0.5 * factor * square)
+        if not p.diagonal and either_way(p, limits, kind, best, m, number):
+            value *= 2.0
         largest = max(largest, value)
         total += value * stake(p, kind, a, b)
     if calibration.code != MEASURED:

@@ -176,7 +176,7 @@ def all_pieces(scene: Scene, handicap: Floats, t: float) -> float:
     dominate the other. Such a piece counts twice.
     """
     p, front, cover = scene.posterior, scene.front, scene.cover
-    members = front.members[: front.size[MEMBERS]]
+    members, aims = front.members[: front.size[MEMBERS]], scene.model.limits.aims
     if not is_complete(cover):
         return 0.0
     total = nearest = 0.0
@@ -191,7 +191,7 @@ def all_pieces(scene: Scene, handicap: Floats, t: float) -> float:
         factor = handicap[PAIR if pair else ESCAPE, in_play]
         value = math.exp(-0.5 * factor * cover.r[k] ** 2)
         if not p.diagonal:
-            twice = drawn_in(p, z, x) > in_play if pair else together(p, z, x)
+            twice = drawn_in(p, z, x) > in_play if pair else together(p, aims, z, x)
             value *= 2.0 if twice else 1.0
         nearest = max(nearest, value)
         value *= stake(p, z, x, t)
@@ -207,20 +207,22 @@ def all_pieces(scene: Scene, handicap: Floats, t: float) -> float:
 
 
 @part
-def together(p: Posterior, z: int, x: int) -> bool:
-    """Whether x is ahead of z alike in all objectives, and these vary together."""
-    d = p.mu.shape[1]
+def together(p: Posterior, aims: Floats, z: int, x: int) -> bool:
+    """Whether x is ahead of z alike in all objectives, several, and these vary together."""
     near = apart(p, z, x)
-    least, most = np.inf, 0.0
-    for c in range(d):
+    least, most, several = np.inf, 0.0, False
+    for c in range(p.mu.shape[1]):
+        if aims[c] == 0.0:
+            continue
         spread = math.sqrt(variance(p, z, x, c, near))
         behind = -lead(p.mu, p.slack, z, x, c) / spread
         least, most = min(least, behind), max(most, behind)
         for e in range(c):
             other = math.sqrt(variance(p, z, x, e, near))
-            if cov(p, z, x, c, x, e) < TOGETHER * spread * other:
+            if aims[e] > 0.0 and cov(p, z, x, c, x, e) < TOGETHER * spread * other:
                 return False
-    return most - least < ALIKE
+            several = several or aims[e] > 0.0
+    return several and most - least < ALIKE
 
 
 @part
