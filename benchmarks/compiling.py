@@ -42,7 +42,7 @@ ONE = ["simulate", "cov-boost", "--runs", "1", "--max-samples", "3000"]
 ENTRIES = {
     "simulate, as the demo": ONE,
     "--stopping certified": [*ONE, "--stopping", "certified"],
-    "--stopping predicted": [*ONE, "--stopping", "predicted"],
+    "--stopping predicted, to its stop": [*ONE[:-1], "50000", "--stopping", "predicted"],
     "--stopping glr --calibration heuristic": [*ONE, "--calibration", "heuristic"],
     "--stopping bayes": [*ONE, "--stopping", "bayes"],
     "--sampling posterior (PSIPS as published)": [*ONE, "--sampling", "posterior"],
