@@ -23,7 +23,7 @@ from psips.kernels.claims import (
 )
 from psips.kernels.front import Front
 from psips.kernels.grids import as_array, as_grid
-from psips.kernels.jit import bare, kernel
+from psips.kernels.jit import bare, kernel, standing
 from psips.kernels.lead_evidence import evidence
 from psips.kernels.model import Model
 from psips.kernels.outcome import EVIDENCE, HINT, STOPPED, THRESHOLD
@@ -304,6 +304,7 @@ def piece_evidence(account: Account, k: int, nothing: Floats, theta: Floats) -> 
     return top + math.log(total) if total > 0.0 else -np.inf
 
 
+@standing
 @bare
 def weigh(pulls: Floats, B: Floats, theta: Floats, nothing: Floats, account: Account) -> None:
     """Bring an account up to date with the results told."""
