@@ -203,6 +203,18 @@ def test_an_account_with_a_witness_that_ties_is_given_up(
     assert longest(100_000) == 100_000
 
 
+@pytest.mark.parametrize("name", ["linear-pair", "easy"])
+def test_what_is_clear_at_once_is_not_predicted_anew(name: str) -> None:
+    """Though an account that takes a part of a result is late after one."""
+    problem = Problem(objectives=["a"], covariance=[1], arms=3)
+    easy = Instance("made", problem, np.array([[0.0], [5.0], [9.0]]))
+    session, trial = told(easy if name == "easy" else instance(name), 2)
+    go_on(session, trial, 20)
+    assert session.stopped
+    assert len(session.engine.predictions.accounts) <= 1
+    assert session.results < 12
+
+
 def test_an_account_is_kept_where_a_fresh_one_would_not_be_sooner() -> None:
     session, trial = told(instance("near-tie", gap=0.3), 10)
     engine = session.engine

@@ -64,12 +64,13 @@ class Predictions:
         model = self._model
         if model.unstructured:
             needed = np.zeros(model.K)
-            np.maximum.at(needed, account.arms, account.s / account.q)
+            np.maximum.at(needed, account.arms, np.ceil(account.s / account.q))
             return float(model.costs @ needed)
         first = account.first[:-1]
         u = model.Z[account.arms[first, 0]] - model.Z[account.arms[first, 1]]
         variance = account.s[first, 0] * ((u @ account.C1) * u).sum(axis=1)
-        times = np.max(variance / account.q[first, 0], initial=0.0)  # the results told so far
+        least = model.h / account.N1.sum()  # a design that tells nothing of some feature
+        times = np.max(variance / account.q[first, 0], initial=least)  # the results so far
         return float(times * (model.costs @ account.N1))
 
     def snapshot(self) -> dict[str, Any]:
