@@ -32,6 +32,8 @@ def test_arm_2_is_worse_in_everything_or_in_all_but_one() -> None:
     assert instance("worse", d=3, gap=0.2).pareto_set == ("arm 1",)
     assert leads("worse-but-one", d=3, gap=0.2, edge=0.01) == [0.2, 0.2, -0.01]
     assert instance("worse-but-one").pareto_set == ("arm 1", "arm 2")
+    assert leads("corner", d=3, gap=0.2) == [0.2, -5.0, -5.0]
+    assert len(instance("corner", d=3).pareto_set) == 4
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 8])

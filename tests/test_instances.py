@@ -38,7 +38,7 @@ def test_every_instance(name: str) -> None:
         truth = naive_pareto(made.means * problem.signs)
     assert made.pareto_set == tuple(problem.answers[i] for i in truth)
     assert not made.theta.flags.writeable
-    all_optimal = name in ("front", "worse-but-one")
+    all_optimal = name in ("corner", "front", "worse-but-one")
     assert 1 <= len(truth) < problem.n + all_optimal
 
 
@@ -47,7 +47,8 @@ def test_listing() -> None:
     assert set(entries) == {
         *("cov-boost", "noc", "noc-transductive", "correlated", "rotated"),
         *("random-gaussian", "random-bernoulli"),
-        *("near-tie", "worse", "worse-but-one", "variant", "front", "just-below", "adverse"),
+        *("near-tie", "worse", "worse-but-one", "corner", "variant", "front", "just-below"),
+        "adverse",
         *("correlated-alternative", "linear", "linear-pair", "linear-slope"),
         "dose-finding",
         *("untold", "untold-line", "untold-linear", "chances", "shared-items"),

@@ -114,6 +114,48 @@ def test_a_tie_that_is_wrong_either_way_counts_twice(
     assert session.engine.ratio()[0] == pytest.approx(evidence - math.log(sides), abs=1e-6)
 
 
+def corner(d: int, big: float = 5.0) -> np.ndarray:
+    """Return means of an arm that is ahead of each of d others by a hair, in one objective."""
+    means = np.full((d + 1, d), big)
+    means[0] = 0.0
+    means[np.arange(1, d + 1), np.arange(d)] = -1e-4
+    return means
+
+
+@pytest.mark.parametrize(("others", "counted"), [((-1.0, -1.0), 3), ((-1.0, -40.0), 2)])
+def test_an_option_that_any_of_several_may_beat_counts_as_often(
+    others: tuple[float, float], counted: int
+) -> None:
+    """Of 300 runs at such a corner of 4, 53 were wrong at delta 0.1 where it did not."""
+    problem = Problem(objectives=["a", "b", "c"], covariance=[1.0] * 3, arms=4)
+    session = Session(problem, rng=1)
+    means = corner(3)
+    means[[1, 2, 3], [0, 1, 2]] = 0.35, *(0.1 * one for one in others)
+    rows = [(f"arm {a + 1}", *x) for a, x in enumerate(means)] * 200
+    session.tell(pd.DataFrame(rows, columns=["arm", "a", "b", "c"]))
+    evidence = 0.5 * 0.35**2 * 100.0
+    assert session.engine.ratio()[0] == pytest.approx(evidence - math.log(counted), abs=1e-6)
+
+
+def test_a_third_answer_may_be_the_other_side() -> None:
+    """Of 1,000 runs of this instance 121 were wrong at delta 0.1 where it was not seen."""
+    answers = ["a", "b", "c"], np.array([[0.0, 1.0], [1.0, 0.0], [-1.0, 0.0]])
+    problem = Problem(
+        objectives=["gain"],
+        covariance=[1.0],
+        features=[[1.0, 0.0], [0.0, 100.0]],
+        answers=answers,
+        intercept=False,
+    )
+    for other, sides in ((1e-4, 2.0), (-0.1, 1.0)):
+        session = Session(problem, rng=1)
+        rows = [("arm 1", 0.3), ("arm 2", 100 * other)] * 100
+        session.tell(pd.DataFrame(rows, columns=["arm", "gain"]))
+        best = min((0.3 - other) ** 2 / (1 / 100 + 1 / 100 / 1e4), 0.6**2 / (4 / 100))
+        found = session.engine.ratio()[0]
+        assert found == pytest.approx(0.5 * best - math.log(sides), rel=1e-4)
+
+
 def _alternatives(lead: np.ndarray) -> list[list[int]]:
     """Which signs a lead would have to have, all of a list, for the set to be another."""
     if (lead > 0).all():

@@ -230,6 +230,35 @@ def test_an_account_is_kept_where_a_fresh_one_would_not_be_sooner() -> None:
     assert twin.engine.account.due.tolist() == account.due.tolist()
 
 
+def test_a_restored_session_has_the_verdicts_of_all_accounts() -> None:
+    session, _ = told(instance("correlated"), 5000)
+    engine = session.engine
+    assert session.stopped
+    account = engine.account
+    assert account.size[0] == 0
+    other = ~account.inside
+    engine.predictions.turn_to(other, engine.belief.pulls, engine.belief.B)
+    assert engine.account is not account
+    twin = Session.restore(json.loads(json.dumps(session.snapshot())))
+    kept = twin.engine.predictions.accounts[0]
+    assert (kept.settled == account.settled).all()
+    assert kept.size[0] == 0
+
+
+def test_nothing_is_predicted_before_the_first_result() -> None:
+    """Though a prior of features and a wide tolerance let all draws agree."""
+    problem = Problem(
+        objectives=["a"],
+        covariance=[1.0],
+        features=np.eye(2),
+        intercept=False,
+        regularization=1,
+        epsilon=100,
+    )
+    session = Session(problem, stopping="predicted", rng=1)
+    assert not session.engine.predictions.accounts
+
+
 def test_batches_are_spread_over_the_claims() -> None:
     """One claim involves four arms at most."""
     session, _ = told(instance("cov-boost"), 2000)

@@ -73,6 +73,7 @@ def _deciding() -> list[Family]:
             {"d": 2, "gap": 0.0001, "edge": 0.0001, "rho": 0.95},
             cap=SHORT,
         ),
+        *(Family("deciding", "corner", {"d": d, "gap": 0.0001}, cap=SHORT) for d in (2, 4)),
     ]
 
 

@@ -170,13 +170,14 @@ def certain(run: Run) -> bool:
 def judge_predicted(run: Run) -> int:
     """Stop when no verdict is open; say so if a set is to be predicted."""
     scene, belief, account = run.scene, run.scene.belief, run.account
+    told = float(belief.tally[RESULTS])
     no_draws(run)
     if account.level[0] > 0.0:
         weigh_claims(scene.model, belief, account)
     hopeful = conclude(scene.front, account, run.outcome)
     if run.outcome[STOPPED] == 1.0 or certain(run):
         run.outcome[STOPPED] = 1.0
-    elif not hopeful or float(belief.tally[RESULTS]) >= account.due[ANEW]:
+    elif told > 0.0 and (not hopeful or told >= account.due[ANEW]):
         seed(scene.draw.stream, run.key, belief.tally[RESULTS], STOP)
         if agreed(scene):
             return PREDICT

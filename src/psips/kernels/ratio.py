@@ -38,7 +38,15 @@ import numpy as np
 from psips.aliases import Floats, Ints
 from psips.kernels.belief import RESULTS
 from psips.kernels.cone import project
-from psips.kernels.cover import ANSWER, CONSTRAINTS, KIND, RECORDS, RIVAL, is_complete
+from psips.kernels.cover import (
+    ANSWER,
+    CONSTRAINTS,
+    KIND,
+    OBJECTIVE,
+    RECORDS,
+    RIVAL,
+    is_complete,
+)
 from psips.kernels.front import MEMBERS
 from psips.kernels.grids import floats
 from psips.kernels.halfspace import ESCAPE, PAIR, is_tolerant, lead
@@ -68,6 +76,8 @@ MORE = 0.8  # nats with a tolerance, measured
 REACH = 3.0  # standard errors within which a member might dominate an answer, or might not
 TOGETHER = 0.8  # correlation from which on objectives vary together
 ALIKE = 2.0  # standard errors by which leads differ at most that may all be of ties
+HOLDING = 0.5  # standard errors ahead from which on a member counts as holding an answer
+OFF = 0.25  # standard errors by which a tie may be off what another's noise makes of it
 LATE = 11.0  # e-folds of results by which a near-tie has had most of its chances to err
 EVERY = 500  # all pieces are summed about this often while the results grow e-fold
 
@@ -173,12 +183,15 @@ def all_pieces(scene: Scene, handicap: Floats, t: float) -> float:
     correlated objectives both sides may be wrong: where x is worse than z by a hair throughout,
     and objectives vary against each other, noise either way makes the two look incomparable;
     where they are incomparable by a hair and objectives vary together, noise either way has one
-    dominate the other. Such a piece counts twice.
+    dominate the other. The other side may be a third answer's, see `mirrored`. Such a piece
+    counts twice, and one of an answer that several members might have dominated as many times,
+    see `chances`.
     """
     p, front, cover = scene.posterior, scene.front, scene.cover
     members, aims = front.members[: front.size[MEMBERS]], scene.model.limits.aims
     if not is_complete(cover):
         return 0.0
+    linked = not (p.separate and p.diagonal)  # whether leads can vary against each other
     total = nearest = 0.0
     last, most = -1, 0.0  # an answer outside S_hat; of its nearest piece
     for k in range(cover.life[RECORDS]):
@@ -190,9 +203,18 @@ def all_pieces(scene: Scene, handicap: Floats, t: float) -> float:
             in_play = counts_for(p, True, z, m, x, cover.y[k])
         factor = handicap[PAIR if pair else ESCAPE, in_play]
         value = math.exp(-0.5 * factor * cover.r[k] ** 2)
+        sides = 1.0
         if not p.diagonal:
             twice = drawn_in(p, z, x) > in_play if pair else together(p, aims, z, x)
-            value *= 2.0 if twice else 1.0
+            sides = 2.0 if twice else 1.0
+        if not pair:
+            sides *= chances(p, z, x, members)
+        if sides == 1.0 and linked and 2.0 * value > nearest:
+            for i in range(m):
+                rival, c = cover.terms[k, i, RIVAL], cover.terms[k, i, OBJECTIVE]
+                if cover.y[k, i] > 0.0 and mirrored(p, z, rival, c):
+                    sides = 2.0
+        value *= sides
         nearest = max(nearest, value)
         value *= stake(p, z, x, t)
         if pair:
@@ -226,18 +248,60 @@ def together(p: Posterior, aims: Floats, z: int, x: int) -> bool:
 
 
 @part
+def chances(p: Posterior, z: int, held: int, members: Ints) -> float:
+    """How many members had a chance to be taken for better than z throughout, ``held`` one.
+
+    Where z is ahead of each by a hair in one objective, the noise of any of them may decide.
+    Those that clearly fail had none; those that hold z too are in its piece.
+    """
+    count = 1.0
+    for x in members:
+        if x != held and -REACH < behind_by(p, z, x) < HOLDING:
+            count += 1.0
+    return count
+
+
+@part
+def behind_by(p: Posterior, z: int, x: int) -> float:
+    """Return how many standard errors z is behind x where it is least so."""
+    near = apart(p, z, x)
+    least = np.inf
+    for c in range(p.mu.shape[1]):
+        behind = -lead(p.mu, p.slack, z, x, c)
+        least = min(least, behind / math.sqrt(variance(p, z, x, c, near)))
+    return least
+
+
+@part
+def mirrored(p: Posterior, z: int, x: int, c: int) -> bool:
+    """Whether another answer may tie with z, as x in ``c``, and noise parts the two."""
+    near = apart(p, z, x)
+    spread = math.sqrt(variance(p, z, x, c, near))
+    ahead = lead(p.mu, p.slack, z, x, c) / spread
+    for v in range(p.mu.shape[0]):
+        if v in (z, x):
+            continue
+        far = apart(p, z, v)
+        if far <= 0.0:
+            continue
+        for e in range(p.mu.shape[1]):
+            other = math.sqrt(variance(p, z, v, e, far))
+            alike = cov(p, z, x, c, v, e) / (spread * other)
+            if alike < -TOGETHER:  # a tie would then have about this lead
+                off = lead(p.mu, p.slack, z, v, e) / other - alike * ahead
+                if abs(off) < OFF + 2.0 * math.sqrt(max(1.0 - alike * alike, 0.0)):
+                    return True
+    return False
+
+
+@part
 def within_reach(p: Posterior, z: int, members: Ints) -> int:
     """How many members neither clearly hold z back nor clearly fail to; at least 1."""
     count = 0
     if z < 0:
         return 1
     for x in members:
-        near = apart(p, z, x)
-        least = np.inf
-        for c in range(p.mu.shape[1]):
-            behind = -lead(p.mu, p.slack, z, x, c)
-            least = min(least, behind / math.sqrt(variance(p, z, x, c, near)))
-        if -REACH < least < REACH:
+        if -REACH < behind_by(p, z, x) < REACH:
             count += 1
     return 1 + count
 

@@ -65,6 +65,16 @@ def worse_but_one(
     return _plain("worse-but-one", _among(pair, K, seed), equal(d, rho))
 
 
+def corner(d: int = 4, gap: float = 0.1, lead: float = 5.0, rho: float = 0.0) -> Truth:
+    """Arm 1 is ahead of each of d others by gap in one objective, behind by lead elsewhere."""
+    _check_d(d, 2)
+    check_positive("gap", gap)
+    check_positive("lead", lead)
+    means = np.vstack([np.zeros(d), np.full((d, d), float(lead))])
+    np.fill_diagonal(means[1:], -gap)
+    return _plain("corner", means, equal(d, rho))
+
+
 def variant(
     d: int = 6, K: int = 5, low: float = 0.1, high: float = 0.5, seed: int = 0
 ) -> Truth:
@@ -247,6 +257,7 @@ BUILDERS: dict[str, Callable[..., Truth]] = {
     "near-tie": near_tie,
     "worse": worse,
     "worse-but-one": worse_but_one,
+    "corner": corner,
     "variant": variant,
     "front": front,
     "just-below": just_below,

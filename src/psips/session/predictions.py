@@ -14,11 +14,26 @@ from typing import Any
 import numpy as np
 
 from psips.aliases import Floats, Mask
-from psips.kernels.accounts import ANEW, Account, level_of, no_account, open_account
+from psips.kernels.accounts import (
+    ANEW,
+    REFUTED,
+    Account,
+    level_of,
+    no_account,
+    open_account,
+)
+from psips.kernels.claims import UNSEEN
 from psips.kernels.model import Model
 
 PATIENCE = 2.0
 AGAIN = 1.25  # results since the prediction grow by this from one look to the next
+
+
+def _refuted(account: Account) -> bool:
+    """Whether all claims of a piece look false, see `psips.kernels.accounts.conclude`."""
+    values = account.value[account.left[: account.size[0]]]
+    seen = values[values > UNSEEN + 10.0]
+    return bool(seen.size) and bool(seen.min() < -account.level[0] - REFUTED)
 
 
 class Predictions:
@@ -43,7 +58,7 @@ class Predictions:
             self.active = known[-1]
             return
         fresh = self._opened(inside, pulls, B)
-        if known and pulls.sum() >= self.account.due[ANEW]:
+        if known and not _refuted(self.account):
             since = pulls - self.account.N1
             if PATIENCE * self._expected(fresh) > self._model.costs @ since:
                 self.account.due[ANEW] = pulls.sum() + (AGAIN - 1.0) * since.sum()
@@ -88,5 +103,8 @@ class Predictions:
             inside, N1 = np.array(kept["inside"], bool), np.array(kept["N1"], float)
             opened = self._opened(inside, N1, np.array(kept["B1"], float))
             opened.settled[:] = kept["settled"]
+            left = np.flatnonzero(~opened.settled)
+            opened.left[: len(left)] = left
+            opened.size[0] = len(left)
             opened.due[:] = kept.get("due", opened.due)  # older snapshots have none
             self.accounts.append(opened)
