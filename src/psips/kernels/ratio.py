@@ -207,7 +207,7 @@ def all_pieces(scene: Scene, handicap: Floats, t: float) -> float:
         if not p.diagonal:
             twice = drawn_in(p, z, x) > in_play if pair else together(p, aims, z, x)
             sides = 2.0 if twice else 1.0
-        if not pair and value * members.shape[0] > nearest:  # others have no say in the end
+        if not pair and sides * value * members.shape[0] > nearest:  # others have no say
             sides *= chances(p, z, x, members)
         if sides == 1.0 and linked and 2.0 * value > nearest:
             for i in range(m):
