@@ -15,11 +15,11 @@ import math
 
 import numpy as np
 
-from psips.aliases import Floats, Mask
+from psips.aliases import Floats, Ints, Mask
 from psips.kernels.belief import RESULTS
 from psips.kernels.choosing import follow, informed, opening, share_of_exploring
 from psips.kernels.front import LIVE, MEMBERS
-from psips.kernels.grids import flags, floats
+from psips.kernels.grids import flags, floats, ints
 from psips.kernels.halfspace import ESCAPE, PAIR
 from psips.kernels.jit import bare, kernel, part, step
 from psips.kernels.learner import shares
@@ -39,10 +39,9 @@ from psips.kernels.limits import (
     select,
     shared,
 )
-from psips.kernels.model import LimitModel
 from psips.kernels.outcome import EVIDENCE, STOPPED, THRESHOLD
 from psips.kernels.posterior import Posterior, refresh_means
-from psips.kernels.ratio import LATE, glr_threshold, together
+from psips.kernels.ratio import LATE, chances, glr_threshold, together
 from psips.kernels.response import CLEAR
 from psips.kernels.rng import LEARN, seed, uniform
 from psips.kernels.scene import Scene
@@ -98,18 +97,20 @@ def in_play(p: Posterior, kind: int, piece: Piece, m: int, drawn: bool) -> int:
 
 
 @part
-def either_way(
-    p: Posterior, limits: LimitModel, kind: int, piece: Piece, m: int, number: int
-) -> bool:
-    """Whether a near-tie is wrong on both sides, see `psips.kernels.ratio.all_pieces`."""
+def times(
+    p: Posterior, aims: Floats, members: Ints, kind: int, piece: Piece, m: int, number: int
+) -> float:
+    """How often a piece counts, see `psips.kernels.ratio.all_pieces`."""
     if kind == BELOW:
-        return in_play(p, kind, piece, m, True) > number
+        drawn = not p.diagonal and in_play(p, kind, piece, m, True) > number
+        return 2.0 if drawn else 1.0
+    found = 1.0
     for k in range(m):
         z, x = piece.first[k], piece.second[k]
-        lead = piece.y[k] > 0.0 and piece.two[k] == -1.0 and z != x
-        if kind == ENTERS and lead and together(p, limits.aims, z, x):
-            return True
-    return False
+        if kind == ENTERS and piece.y[k] > 0.0 and piece.two[k] == -1.0 and z != x:
+            sides = 2.0 if not p.diagonal and together(p, aims, z, x) else 1.0
+            found = max(found, sides * chances(p, aims, z, x, members))
+    return found
 
 
 @bare
@@ -122,6 +123,17 @@ def stake(p: Posterior, kind: int, a: int, b: int) -> float:
 
 
 @part
+def listed(inside: Mask) -> Ints:
+    """Return the answers where ``inside``."""
+    every, count = ints(inside.shape[0]), 0
+    for a in range(inside.shape[0]):
+        if inside[a]:
+            every[count] = a
+            count += 1
+    return every[:count]
+
+
+@part
 def evidence(
     scene: Scene, calibration: Calibration, allowed: Mask, inside: Mask, mode: int
 ) -> float:
@@ -130,6 +142,7 @@ def evidence(
     room = room_for(p, limits)
     work, best = empty_piece(room), empty_piece(room)
     pieces = list_pieces(p, limits, allowed, inside, mode)
+    members = listed(inside)
     total = largest = 0.0
     for k in range(pieces.shape[0]):
         kind, a, b = pieces[k, 0], pieces[k, 1], pieces[k, 2]
@@ -137,8 +150,7 @@ def evidence(
         number = in_play(p, kind, best, m, p.tolerant)
         factor = calibration.handicap[PAIR if kind == BELOW else ESCAPE, number]
         value = math.exp(-0.5 * factor * square)
-        if not p.diagonal and either_way(p, limits, kind, best, m, number):
-            value *= 2.0
+        value *= times(p, limits.aims, members, kind, best, m, number)
         largest = max(largest, value)
         total += value * stake(p, kind, a, b)
     if calibration.code != MEASURED:

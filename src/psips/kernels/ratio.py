@@ -208,7 +208,7 @@ def all_pieces(scene: Scene, handicap: Floats, t: float) -> float:
             twice = drawn_in(p, z, x) > in_play if pair else together(p, aims, z, x)
             sides = 2.0 if twice else 1.0
         if not pair and sides * value * members.shape[0] > nearest:  # others have no say
-            sides *= chances(p, z, x, members)
+            sides *= chances(p, aims, z, x, members)
         if sides == 1.0 and linked and 2.0 * value > nearest:
             for i in range(m):
                 rival, c = cover.terms[k, i, RIVAL], cover.terms[k, i, OBJECTIVE]
@@ -221,10 +221,10 @@ def all_pieces(scene: Scene, handicap: Floats, t: float) -> float:
             total += value
         else:
             if z != last:
-                total += most * within_reach(p, last, members)
+                total += most * within_reach(p, aims, last, members)
                 last, most = z, 0.0
             most = max(most, value)
-    total += most * within_reach(p, last, members)
+    total += most * within_reach(p, aims, last, members)
     return -math.log(max(total, nearest, 1e-300))
 
 
@@ -248,7 +248,7 @@ def together(p: Posterior, aims: Floats, z: int, x: int) -> bool:
 
 
 @part
-def chances(p: Posterior, z: int, held: int, members: Ints) -> float:
+def chances(p: Posterior, aims: Floats, z: int, held: int, members: Ints) -> float:
     """How many members had a chance to be taken for better than z throughout, ``held`` one.
 
     Where z is ahead of each by a hair in one objective, the noise of any of them may decide.
@@ -256,19 +256,20 @@ def chances(p: Posterior, z: int, held: int, members: Ints) -> float:
     """
     count = 1.0
     for x in members:
-        if x != held and -REACH < behind_by(p, z, x) < HOLDING:
+        if x != held and -REACH < behind_by(p, aims, z, x) < HOLDING:
             count += 1.0
     return count
 
 
 @part
-def behind_by(p: Posterior, z: int, x: int) -> float:
+def behind_by(p: Posterior, aims: Floats, z: int, x: int) -> float:
     """Return how many standard errors z is behind x where it is least so."""
     near = apart(p, z, x)
     least = np.inf
     for c in range(p.mu.shape[1]):
-        behind = -lead(p.mu, p.slack, z, x, c)
-        least = min(least, behind / math.sqrt(variance(p, z, x, c, near)))
+        if aims[c] > 0.0:
+            behind = -lead(p.mu, p.slack, z, x, c)
+            least = min(least, behind / math.sqrt(variance(p, z, x, c, near)))
     return least
 
 
@@ -295,13 +296,13 @@ def mirrored(p: Posterior, z: int, x: int, c: int) -> bool:
 
 
 @part
-def within_reach(p: Posterior, z: int, members: Ints) -> int:
+def within_reach(p: Posterior, aims: Floats, z: int, members: Ints) -> int:
     """How many members neither clearly hold z back nor clearly fail to; at least 1."""
     count = 0
     if z < 0:
         return 1
     for x in members:
-        if -REACH < behind_by(p, z, x) < REACH:
+        if -REACH < behind_by(p, aims, z, x) < REACH:
             count += 1
     return 1 + count
 
