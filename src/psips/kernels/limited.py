@@ -109,7 +109,7 @@ def times(
         z, x = piece.first[k], piece.second[k]
         if kind == ENTERS and piece.y[k] > 0.0 and piece.two[k] == -1.0 and z != x:
             sides = 2.0 if not p.diagonal and together(p, aims, z, x) else 1.0
-            found = max(found, sides * chances(p, aims, z, x, members))
+            found = max(found, sides * chances(p, aims, z, members))
     return found
 
 

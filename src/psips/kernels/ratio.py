@@ -4,21 +4,20 @@ GLR = half the squared distance of theta_hat to Alt(S_hat), in the metric of the
 beta(t, delta) of Lemma concentration_threshold the truth is nearer than that at all times
 with probability 1 - delta (``proven``). ``heuristic`` is log(1/delta) + log log(1 + t).
 
-``measured`` puts right where ``heuristic`` errs. A look after every result needs a threshold
-that grows with log log t, but most of the chances to err lie at early times, so
+``measured`` puts right where ``heuristic`` errs, on options that all but tie. There the evidence
+is that of a Brownian motion, B(t)^2 / (2 t), which crosses a level c about (c / 4 pi)^(1/2)
+exp(-c) times in an e-fold of t: every e-fold is as large a chance to err as every other, and a
+threshold says how much of delta is spent in which. Experiments end after some hundred to some
+ten thousand results; there it is lowest, and flat. With x = log t it is
 
-    log(1/delta) + log(8 + log t) - 1.1
+    log(1/delta) + 1/2 log((log(1/delta) + 0.4) / (log 10 + 0.4)) + 1.33
+      + 1.5 log(1 + ((5 - x) / 2)^2)       before x = 5, 150 results,
+      + 2 log(1 + ((x - 10.4) / 2)^2)      from x = 10.4 on, 33,000 results:
 
-is as safe on near-ties and lower where it matters. That is not enough for options that all
-but tie: a Brownian motion B(t)^2 / (2 t), looked at in every small part of an e-fold of t,
-crosses a level c about (c / 4 pi)^(1/2) exp(-c) times in one. The root makes small deltas err
-more often in relation to them, and the sum over all e-folds must be finite. So
-
-    0.65 log((log(1/delta) + 1.7) / (log 10 + 1.7))   below delta 0.1, and
-    6 log(log t / 10.3)                               from 30,000 results on
-
-are added: with them such a motion is left on the wrong side less often than delta, however long
-it is looked at. And the noise that takes theta_hat out of "i below j" in k objectives at once
+the root of a level makes small deltas err more often in relation to them, which the second term
+puts right, and what is spent in all later e-folds together is finite. Such a motion is left on
+the wrong side less often than delta, however long it is looked at (`tests/ties.py`).
+And the noise that takes theta_hat out of "i below j" in k objectives at once
 has the squared length of k normals: such a distance counts for less, ``handicap``, see
 `psips.rules.handicaps`.
 With a tolerance it is MORE: where the truth is as far off as the tolerance allows, nothing
@@ -66,12 +65,11 @@ from psips.kernels.scene import Scene
 from psips.kernels.thresholds import MEASURED, PROVEN, Calibration, beta
 from psips.kernels.tree import build
 
-EARLY = 8.0  # e-folds of results by which the clock of the threshold is ahead
-OFFSET = -1.1  # measured, together with EARLY
-CURVE, POWER = 1.7, 0.65  # see above: the root of a level, and a little more
+LEVEL = 1.33  # above log(1/delta), where the threshold is lowest
+CURVE, POWER = 0.4, 0.5  # see above: the root of a level
 LOG_TEN = math.log(10.0)
-LONG, GROWTH = 10.3, 6.0  # e-folds of results from which on it grows faster, and how fast
-TYPICAL = 3000.0  # results after which a rule looks, for the tail it looks at
+LOW, HIGH = 5.0, 10.4  # e-folds of results between which the threshold is lowest
+WIDTH, EARLY, LONG = 2.0, 1.5, 2.0  # how it rises on either side
 MORE = 0.8  # nats with a tolerance, measured
 REACH = 3.0  # standard errors within which a member might dominate an answer, or might not
 TOGETHER = 0.8  # correlation from which on objectives vary together
@@ -107,10 +105,10 @@ def glr_threshold(model: Model, calibration: Calibration, t: float) -> float:
         return beta(model, calibration, t, log_inverse)
     if calibration.code == MEASURED:
         more = MORE if is_tolerant(model.slack, model.control) else 0.0
-        late = GROWTH * math.log(max(math.log(max(t, 1.0)) / LONG, 1.0))
-        small = POWER * math.log(max((log_inverse + CURVE) / (LOG_TEN + CURVE), 1.0))
-        early = math.log(EARLY + math.log(max(t, 1.0)))
-        return log_inverse + early + OFFSET + more + small + late
+        x = math.log(max(t, 1.0))
+        early = EARLY * math.log1p((max(LOW - x, 0.0) / WIDTH) ** 2)
+        late = LONG * math.log1p((max(x - HIGH, 0.0) / WIDTH) ** 2)
+        return calibration.lowest + early + late + more
     return log_inverse + math.log(math.log(1.0 + max(t, math.e)))
 
 
@@ -176,16 +174,15 @@ def all_pieces(scene: Scene, handicap: Floats, t: float) -> float:
 
     Every near-tie is a chance to err. One alone is what the threshold is made for; of several,
     exp(-GLR) is summed over the pairs of members and over the answers outside (of which the
-    nearest piece counts), each with its stake. An answer that is out by one member while
-    others are within reach had more than one chance to be taken for dominated.
+    nearest piece counts), each with its stake.
 
     A lone near-tie is left on the wrong side by half of the motions that leave it, but with
     correlated objectives both sides may be wrong: where x is worse than z by a hair throughout,
     and objectives vary against each other, noise either way makes the two look incomparable;
     where they are incomparable by a hair and objectives vary together, noise either way has one
     dominate the other. The other side may be a third answer's, see `mirrored`. Such a piece
-    counts twice, and one of an answer that several members might have dominated as many times,
-    see `chances`.
+    counts twice, and an answer that several members might have dominated as many times, see
+    `chances`.
     """
     p, front, cover = scene.posterior, scene.front, scene.cover
     members, aims = front.members[: front.size[MEMBERS]], scene.model.limits.aims
@@ -193,7 +190,7 @@ def all_pieces(scene: Scene, handicap: Floats, t: float) -> float:
         return 0.0
     linked = not (p.separate and p.diagonal)  # whether leads can vary against each other
     total = nearest = 0.0
-    last, most = -1, 0.0  # an answer outside S_hat; of its nearest piece
+    last, near, most = -1, 0.0, 0.0  # an answer outside S_hat; its nearest piece, with stake
     for k in range(cover.life[RECORDS]):
         z, m = cover.shape[k, ANSWER], cover.shape[k, CONSTRAINTS]
         x = cover.terms[k, 0, RIVAL]
@@ -203,29 +200,28 @@ def all_pieces(scene: Scene, handicap: Floats, t: float) -> float:
             in_play = counts_for(p, True, z, m, x, cover.y[k])
         factor = handicap[PAIR if pair else ESCAPE, in_play]
         value = math.exp(-0.5 * factor * cover.r[k] ** 2)
-        sides = 1.0
+        twice = False
         if not p.diagonal:
             twice = drawn_in(p, z, x) > in_play if pair else together(p, aims, z, x)
-            sides = 2.0 if twice else 1.0
-        if not pair and sides * value * members.shape[0] > nearest:  # others have no say
-            sides *= chances(p, aims, z, x, members)
-        if sides == 1.0 and linked and 2.0 * value > nearest:
+        if not twice and linked and 2.0 * value > nearest:
             for i in range(m):
                 rival, c = cover.terms[k, i, RIVAL], cover.terms[k, i, OBJECTIVE]
-                if cover.y[k, i] > 0.0 and mirrored(p, z, rival, c):
-                    sides = 2.0
-        value *= sides
-        nearest = max(nearest, value)
-        value *= stake(p, z, x, t)
+                twice = twice or (cover.y[k, i] > 0.0 and mirrored(p, z, rival, c))
+        if twice:
+            value *= 2.0
         if pair:
-            total += value
+            total += value * stake(p, z, x, t)
+            nearest = max(nearest, value)
         else:
             if z != last:
-                total += most * within_reach(p, aims, last, members)
-                last, most = z, 0.0
-            most = max(most, value)
-    total += most * within_reach(p, aims, last, members)
-    return -math.log(max(total, nearest, 1e-300))
+                count = chances(p, aims, last, members)
+                total += most * count
+                nearest = max(nearest, near * count)
+                last, near, most = z, 0.0, 0.0
+            near = max(near, value)
+            most = max(most, value * stake(p, z, x, t))
+    count = chances(p, aims, last, members)
+    return -math.log(max(total + most * count, nearest, near * count, 1e-300))
 
 
 @part
@@ -248,16 +244,17 @@ def together(p: Posterior, aims: Floats, z: int, x: int) -> bool:
 
 
 @part
-def chances(p: Posterior, aims: Floats, z: int, held: int, members: Ints) -> float:
-    """How many members had a chance to be taken for better than z throughout, ``held`` one.
+def chances(p: Posterior, aims: Floats, z: int, members: Ints) -> float:
+    """How often z might have been taken for dominated: once, and once for each other member.
 
     Where z is ahead of each by a hair in one objective, the noise of any of them may decide.
-    Those that clearly fail had none; those that hold z too are in its piece.
+    Those that clearly fail had no chance; those that hold z are in its piece.
     """
     count = 1.0
-    for x in members:
-        if x != held and -REACH < behind_by(p, aims, z, x) < HOLDING:
-            count += 1.0
+    if z >= 0:
+        for x in members:
+            if -REACH < behind_by(p, aims, z, x) < HOLDING:
+                count += 1.0
     return count
 
 
@@ -295,18 +292,6 @@ def mirrored(p: Posterior, z: int, x: int, c: int) -> bool:
     return False
 
 
-@part
-def within_reach(p: Posterior, aims: Floats, z: int, members: Ints) -> int:
-    """How many members neither clearly hold z back nor clearly fail to; at least 1."""
-    count = 0
-    if z < 0:
-        return 1
-    for x in members:
-        if -REACH < behind_by(p, aims, z, x) < REACH:
-            count += 1
-    return 1 + count
-
-
 @kernel
 def weigh_ratio(scene: Scene, calibration: Calibration, spare: float) -> tuple[float, float]:
     """Evidence and threshold for the data as they stand, in full, for people to read.
@@ -321,10 +306,14 @@ def weigh_ratio(scene: Scene, calibration: Calibration, spare: float) -> tuple[f
     return found, glr_threshold(scene.model, calibration, t)
 
 
+def lowest(log_inverse: float) -> float:
+    """Return the least threshold of ``measured``, at log(1/delta)."""
+    return log_inverse + POWER * math.log((log_inverse + CURVE) / (LOG_TEN + CURVE)) + LEVEL
+
+
 def looked_at(log_inverse: float) -> float:
-    """Return z^2 of the normal at whose tail stopping rules look, after a few thousand results.
+    """Return z^2 of the normal at whose tail the rule looks where its threshold is lowest.
 
     Student's law is given this tail, see `psips.kernels.scatter`.
     """
-    small = POWER * math.log(max((log_inverse + CURVE) / (LOG_TEN + CURVE), 1.0))
-    return 2.0 * (log_inverse + math.log(EARLY + math.log(TYPICAL)) + OFFSET + small)
+    return 2.0 * lowest(log_inverse)

@@ -44,6 +44,7 @@ class Calibration(Record):
     extent: float  # max ||a||^2, linear
     handicap: Floats  # (2, d + 1) what a squared distance counts for, see `ratio`
     bias: float  # sqrt(xi d L_M^2 / (2 lambda_min(Sigma))), linear
+    lowest: float  # threshold of MEASURED where it is lowest, see `ratio`
 
 
 @part

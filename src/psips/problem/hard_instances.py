@@ -42,7 +42,7 @@ def near_tie(gap: float = 0.1, d: int = 1, lead: float = 2.0, rho: float = 0.0) 
     _check_nonzero("lead", lead)
     ahead = np.full(d, float(lead))
     ahead[0] = gap
-    return _plain("near-tie", np.vstack([ahead, np.zeros(d)]), equal(d, rho))
+    return plain_truth("near-tie", np.vstack([ahead, np.zeros(d)]), equal(d, rho))
 
 
 def worse(d: int = 4, gap: float = 0.3, rho: float = 0.0, K: int = 2, seed: int = 0) -> Truth:
@@ -50,7 +50,7 @@ def worse(d: int = 4, gap: float = 0.3, rho: float = 0.0, K: int = 2, seed: int 
     _check_d(d, 1)
     check_positive("gap", gap)
     pair = np.vstack([np.zeros(d), np.full(d, -gap)])
-    return _plain("worse", _among(pair, K, seed), equal(d, rho))
+    return plain_truth("worse", _among(pair, K, seed), equal(d, rho))
 
 
 def worse_but_one(
@@ -62,7 +62,7 @@ def worse_but_one(
     check_positive("edge", edge)
     pair = np.vstack([np.zeros(d), np.full(d, -gap)])
     pair[1, -1] = edge
-    return _plain("worse-but-one", _among(pair, K, seed), equal(d, rho))
+    return plain_truth("worse-but-one", _among(pair, K, seed), equal(d, rho))
 
 
 def corner(d: int = 4, gap: float = 0.1, lead: float = 5.0, rho: float = 0.0) -> Truth:
@@ -72,7 +72,7 @@ def corner(d: int = 4, gap: float = 0.1, lead: float = 5.0, rho: float = 0.0) ->
     check_positive("lead", lead)
     means = np.vstack([np.zeros(d), np.full((d, d), float(lead))])
     np.fill_diagonal(means[1:], -gap)
-    return _plain("corner", means, equal(d, rho))
+    return plain_truth("corner", means, equal(d, rho))
 
 
 def variant(
@@ -88,7 +88,7 @@ def variant(
         means = rng.normal(size=(K, d))
         means[-1] = means[0] - rng.uniform(low, high, d)
         if gaps(means).min() >= low:  # no closer call than the variant by accident
-            return _plain("variant", means, np.eye(d))
+            return plain_truth("variant", means, np.eye(d))
     raise InputError(
         f"none of {TRIES} draws of K = {K} arms with d = {d} differ by {low} and more: lower "
         f"K or low"
@@ -101,7 +101,7 @@ def front(K: int = 10, gap: float = 0.05, d: int = 2, rho: float = 0.0) -> Truth
     check_count("K", K, 2)
     check_positive("gap", gap)
     step = gap * np.where(np.arange(d) % 2 == 0, 1.0, -1.0)
-    return _plain("front", np.arange(K)[:, None] * step, equal(d, rho))
+    return plain_truth("front", np.arange(K)[:, None] * step, equal(d, rho))
 
 
 def just_below(
@@ -120,7 +120,7 @@ def just_below(
     pair = np.vstack([np.zeros(d), np.full(d, -gap)])
     if where == "one":
         pair[1, 1:] = -1.0
-    return _plain("just-below", _among(pair, K, seed), equal(d, rho))
+    return plain_truth("just-below", _among(pair, K, seed), equal(d, rho))
 
 
 def adverse(
@@ -153,7 +153,7 @@ def adverse(
         step[rng.integers(d)] = gap
     covariance = _random_correlation(d, edge, rng)
     pair = np.vstack([np.zeros(d), step])
-    return _plain("adverse", _among(pair, K, seed), covariance)
+    return plain_truth("adverse", _among(pair, K, seed), covariance)
 
 
 def correlated_alternative(beyond: float = 1e-3) -> Truth:
@@ -171,7 +171,7 @@ def correlated_alternative(beyond: float = 1e-3) -> Truth:
         [first, 2.40622874],
         [2.18192691, second],
     ]
-    return _plain("correlated-alternative", np.array(means), equal(2, -0.6))
+    return plain_truth("correlated-alternative", np.array(means), equal(2, -0.6))
 
 
 def linear(
@@ -217,7 +217,7 @@ def linear(
         means = rows[K:] @ theta if answers else rows @ theta
         if gaps(means).min() >= 0.05 * norm:
             arms, asked = scale * rows[:K], scale * rows[K:]
-            return _linear("linear", arms, theta * unit / scale, unit, ball, asked)
+            return linear_truth("linear", arms, theta * unit / scale, unit, ball, asked)
     raise InputError(
         f"none of {TRIES} draws has answers that differ clearly: lower K, answers or d"
     )
@@ -231,7 +231,7 @@ def linear_pair(
     if low == high:
         raise InputError(f"low and high must differ, got {low} twice")
     theta = np.array([[float(low)], [float(high)]]) / scale
-    return _linear("linear-pair", scale * np.eye(2), theta, 1.0, ball)
+    return linear_truth("linear-pair", scale * np.eye(2), theta, 1.0, ball)
 
 
 def linear_slope(
@@ -250,7 +250,7 @@ def linear_slope(
     x = np.linspace(0.0, 1.0, K)
     features = np.column_stack([np.ones(K), scale * x])
     theta = unit * np.array([[offset], [slope / scale]])
-    return _linear("linear-slope", features, theta, unit, ball)
+    return linear_truth("linear-slope", features, theta, unit, ball)
 
 
 BUILDERS: dict[str, Callable[..., Truth]] = {
@@ -273,13 +273,14 @@ def _objectives(d: int) -> list[str]:
     return [f"objective {c + 1}" for c in range(d)]
 
 
-def _plain(name: str, means: Floats, covariance: Floats) -> Truth:
+def plain_truth(name: str, means: Floats, covariance: Floats) -> Truth:
+    """Return arms without features."""
     K, d = means.shape
     problem = Problem(name=name, arms=K, objectives=_objectives(d), covariance=covariance)
     return Truth(problem, means)
 
 
-def _linear(
+def linear_truth(
     name: str,
     features: Floats,
     theta: Floats,

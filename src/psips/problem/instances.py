@@ -24,6 +24,7 @@ from psips.problem.item_noise import ItemNoise
 from psips.problem.limits import is_right_within, optimal_and_allowed
 from psips.problem.noisy_instances import BUILDERS as NOISY
 from psips.problem.problem import Problem
+from psips.problem.tie_instances import BUILDERS as TIES
 from psips.problem.tolerance import is_right
 
 NOISES = ("gaussian", "bernoulli", "student", "lognormal")
@@ -251,7 +252,7 @@ BUILDERS: dict[str, Callable[..., Instance]] = {
     "random-bernoulli": random_bernoulli,
     **{
         name: _instance(build)
-        for name, build in (*HARD.items(), *NOISY.items(), *ASKED.items())
+        for name, build in {**HARD, **TIES, **NOISY, **ASKED}.items()
     },
 }
 

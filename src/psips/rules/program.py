@@ -235,6 +235,7 @@ def calibration_of(
     problem: Problem,
 ) -> Calibration:
     """Return what the thresholds are made of; refuse what is to be proven and has no proof."""
+    from psips.kernels.ratio import lowest
     from psips.kernels.thresholds import Calibration, log_q
 
     unproven = stopping.unproven_for(problem, calibration, literal)
@@ -263,4 +264,5 @@ def calibration_of(
         if calibration == "measured"
         else np.ones((2, problem.d + 1)),
         bias,
+        lowest(log_inverse),
     )
