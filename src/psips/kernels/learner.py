@@ -143,3 +143,16 @@ def shares(
     for a in range(N.shape[0]):
         w[a] = N[a] * gains[a] / costs[a] / total if total > 0.0 else thrift[a]
         w[a] = (1.0 - gamma) * w[a] + gamma * thrift[a]
+
+
+@bare
+def steepest(gains: Floats, costs: Floats, thrift: Floats, gamma: float, w: Floats) -> None:
+    """As ``shares`` for arms that tell of each other: all of it to the arm that tells most."""
+    best, most = -1, 0.0
+    for a in range(gains.shape[0]):
+        if gains[a] / costs[a] > most:
+            best, most = a, gains[a] / costs[a]
+    for a in range(gains.shape[0]):
+        w[a] = gamma * thrift[a] if best >= 0 else thrift[a]
+    if best >= 0:
+        w[best] += 1.0 - gamma

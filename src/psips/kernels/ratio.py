@@ -10,9 +10,9 @@ exp(-c) times in an e-fold of t: every e-fold is as large a chance to err as eve
 threshold says how much of delta is spent in which. Experiments end after some hundred to some
 ten thousand results; there it is lowest, and flat. With x = log t it is
 
-    log(1/delta) + 1/2 log((log(1/delta) + 0.4) / (log 10 + 0.4)) + 1.33
-      + 1.5 log(1 + ((5 - x) / 2)^2)       before x = 5, 150 results,
-      + 2 log(1 + ((x - 10.4) / 2)^2)      from x = 10.4 on, 33,000 results:
+    log(1/delta) + 1/2 log((log(1/delta) + 0.4) / (log 10 + 0.4)) + 1.28
+      + 1.5 log(1 + ((5.3 - x) / 2)^2)     before x = 5.3, 200 results,
+      + 2 log(1 + ((x - 10.3) / 2)^2)      from x = 10.3 on, 30,000 results:
 
 the root of a level makes small deltas err more often in relation to them, which the second term
 puts right, and what is spent in all later e-folds together is finite. Such a motion is left on
@@ -65,16 +65,16 @@ from psips.kernels.scene import Scene
 from psips.kernels.thresholds import MEASURED, PROVEN, Calibration, beta
 from psips.kernels.tree import build
 
-LEVEL = 1.33  # above log(1/delta), where the threshold is lowest
+LEVEL = 1.28  # above log(1/delta), where the threshold is lowest
 CURVE, POWER = 0.4, 0.5  # see above: the root of a level
 LOG_TEN = math.log(10.0)
-LOW, HIGH = 5.0, 10.4  # e-folds of results between which the threshold is lowest
+LOW, HIGH = 5.3, 10.3  # e-folds of results between which the threshold is lowest
 WIDTH, EARLY, LONG = 2.0, 1.5, 2.0  # how it rises on either side
 MORE = 0.8  # nats with a tolerance, measured
-REACH = 3.0  # standard errors within which a member might dominate an answer, or might not
 TOGETHER = 0.8  # correlation from which on objectives vary together
 ALIKE = 2.0  # standard errors by which leads differ at most that may all be of ties
-HOLDING = 0.5  # standard errors ahead from which on a member counts as holding an answer
+NEARBY, AWAY = 1.0, 2.5  # standard errors that an answer may be ahead of a member it ties with
+HOLDING = 1.5  # .. and that it may be behind
 OFF = 0.25  # standard errors by which a tie may be off what another's noise makes of it
 LATE = 11.0  # e-folds of results by which a near-tie has had most of its chances to err
 EVERY = 500  # all pieces are summed about this often while the results grow e-fold
@@ -245,29 +245,45 @@ def together(p: Posterior, aims: Floats, z: int, x: int) -> bool:
 
 @part
 def chances(p: Posterior, aims: Floats, z: int, members: Ints) -> float:
-    """How often z might have been taken for dominated: once, and once for each other member.
+    """How often z might have been taken for dominated: once, and once for each near-tie more.
 
-    Where z is ahead of each by a hair in one objective, the noise of any of them may decide.
-    Those that clearly fail had no chance; those that hold z are in its piece.
+    Where z is ahead of several members by a hair in one objective each, the noise of any of
+    them may decide. Besides the member that holds z most those count that may tie with it: in
+    full up to NEARBY standard errors behind z, and not at all from AWAY on; those that hold z
+    too are in its piece, and count the less. So do those whose leads vary together.
     """
+    if z < 0:
+        return 1.0
+    safest, held, at = -np.inf, -1, 0
+    for x in members:
+        behind, c = behind_by(p, aims, z, x)
+        if behind > safest:
+            safest, held, at = behind, x, c
+    spread = math.sqrt(variance(p, z, held, at, apart(p, z, held)))
     count = 1.0
-    if z >= 0:
-        for x in members:
-            if -REACH < behind_by(p, aims, z, x) < HOLDING:
-                count += 1.0
+    for x in members:
+        behind, c = behind_by(p, aims, z, x)
+        if x == held or not -AWAY < behind < HOLDING:
+            continue
+        other = math.sqrt(variance(p, z, x, c, apart(p, z, x)))
+        alike = max(cov(p, z, held, at, x, c) / (spread * other), 0.0)
+        share = min((AWAY + behind) / (AWAY - NEARBY), HOLDING - behind, 1.0)
+        count += share * math.sqrt(max(1.0 - alike * alike, 0.0))
     return count
 
 
 @part
-def behind_by(p: Posterior, aims: Floats, z: int, x: int) -> float:
-    """Return how many standard errors z is behind x where it is least so."""
+def behind_by(p: Posterior, aims: Floats, z: int, x: int) -> tuple[float, int]:
+    """Return how many standard errors z is behind x where it is least so, and where."""
     near = apart(p, z, x)
-    least = np.inf
+    least, at = np.inf, 0
     for c in range(p.mu.shape[1]):
         if aims[c] > 0.0:
             behind = -lead(p.mu, p.slack, z, x, c)
-            least = min(least, behind / math.sqrt(variance(p, z, x, c, near)))
-    return least
+            behind /= math.sqrt(variance(p, z, x, c, near))
+            if behind < least:
+                least, at = behind, c
+    return least, at
 
 
 @part
