@@ -2,7 +2,7 @@
 
 ``directed``: a piece of the alternative is drawn with probability proportional to exp of minus
 half its squared distance, which is about its posterior mass, and pulled for as
-`psips.kernels.learner.shares` says. The rule ``glr`` sums exp(-GLR) over the pieces, as
+`psips.kernels.learner.shares` says. The rule ``glr`` looks at the nearest of them, as
 `psips.kernels.ratio.all_pieces` does.
 
 ``two-stage`` is the rival: with half of delta it first finds who keeps the limits, and then,
@@ -30,23 +30,26 @@ from psips.kernels.limits import (
     FRONT,
     WHOLE,
     Piece,
+    applies,
     empty_piece,
     form,
     gains_of,
     list_pieces,
     nearest_of,
+    put_limit,
     room_for,
     select,
     shared,
 )
+from psips.kernels.model import LimitModel
 from psips.kernels.outcome import EVIDENCE, STOPPED, THRESHOLD
 from psips.kernels.posterior import Posterior, refresh_means
-from psips.kernels.ratio import LATE, chances, glr_threshold, together
+from psips.kernels.ratio import behind_by, glr_threshold, share_of_chance, together
 from psips.kernels.response import CLEAR
 from psips.kernels.rng import LEARN, seed, uniform
 from psips.kernels.scene import Scene
 from psips.kernels.state import ASKED, TRACK, Run
-from psips.kernels.thresholds import MEASURED, Calibration
+from psips.kernels.thresholds import Calibration
 
 
 @part
@@ -98,28 +101,51 @@ def in_play(p: Posterior, kind: int, piece: Piece, m: int, drawn: bool) -> int:
 
 @part
 def times(
-    p: Posterior, aims: Floats, members: Ints, kind: int, piece: Piece, m: int, number: int
+    p: Posterior,
+    limits: LimitModel,
+    members: Ints,
+    kind: int,
+    piece: Piece,
+    m: int,
+    number: int,
 ) -> float:
     """How often a piece counts, see `psips.kernels.ratio.all_pieces`."""
     if kind == BELOW:
-        drawn = not p.diagonal and in_play(p, kind, piece, m, True) > number
-        return 2.0 if drawn else 1.0
-    found = 1.0
+        return 2.0 if not p.diagonal and in_play(p, kind, piece, m, True) > number else 1.0
+    if kind != ENTERS:
+        return 1.0
+    twice = False
     for k in range(m):
         z, x = piece.first[k], piece.second[k]
-        if kind == ENTERS and piece.y[k] > 0.0 and piece.two[k] == -1.0 and z != x:
-            sides = 2.0 if not p.diagonal and together(p, aims, z, x) else 1.0
-            found = max(found, sides * chances(p, aims, z, members))
-    return found
+        if piece.y[k] > 0.0 and piece.two[k] == -1.0 and z != x and not p.diagonal:
+            twice = twice or together(p, limits.aims, z, x)
+    found = ways_out(p, limits, members, piece.first[0])
+    return 2.0 * found if twice else found
 
 
-@bare
-def stake(p: Posterior, kind: int, a: int, b: int) -> float:
-    """Share of the chance to err that a piece has had, see `psips.kernels.ratio.stake`."""
-    n = p.N[a]
-    if kind == BELOW:
-        n = 1.0 / (1.0 / p.N[a] + 1.0 / p.N[b])
-    return min((math.log(max(n, 1.0)) / LATE) ** 2, 1.0)
+@part
+def ways_out(p: Posterior, limits: LimitModel, members: Ints, z: int) -> float:
+    """How often z might have been taken for one that is out, see `psips.kernels.ratio.chances`.
+
+    By a limit that it keeps by a hair, as by a member that it is ahead of by a hair: what noise
+    has done to the one hides the other.
+    """
+    one = empty_piece(1)
+    count, clearest, held = 1.0, -np.inf, 0.0
+    for i in range(limits.bound.shape[0] + members.shape[0]):
+        l = i - members.shape[0]  # noqa: E741
+        if i < members.shape[0]:
+            behind, _ = behind_by(p, limits.aims, z, members[i])
+        elif applies(limits, z, l):
+            put_limit(one, 0, limits, z, l, 1.0)
+            behind = -form(p.mu, one, 0) / math.sqrt(shared(p.C, one, 0, 0))
+        else:
+            continue
+        share = share_of_chance(behind)
+        if behind > clearest:
+            clearest, held = behind, share
+        count += share
+    return count - held
 
 
 @part
@@ -137,25 +163,22 @@ def listed(inside: Mask) -> Ints:
 def evidence(
     scene: Scene, calibration: Calibration, allowed: Mask, inside: Mask, mode: int
 ) -> float:
-    """Evidence against all pieces together."""
+    """Evidence against the nearest of all pieces."""
     p, limits = scene.posterior, scene.model.limits
     room = room_for(p, limits)
     work, best = empty_piece(room), empty_piece(room)
     pieces = list_pieces(p, limits, allowed, inside, mode)
     members = listed(inside)
-    total = largest = 0.0
+    most = 1e-300
     for k in range(pieces.shape[0]):
         kind, a, b = pieces[k, 0], pieces[k, 1], pieces[k, 2]
         square, m = nearest_of(p, limits, inside, kind, a, b, mode, work, best)
         number = in_play(p, kind, best, m, p.tolerant)
         factor = calibration.handicap[PAIR if kind == BELOW else ESCAPE, number]
         value = math.exp(-0.5 * factor * square)
-        value *= times(p, limits.aims, members, kind, best, m, number)
-        largest = max(largest, value)
-        total += value * stake(p, kind, a, b)
-    if calibration.code != MEASURED:
-        total = largest
-    return -math.log(max(total, largest, 1e-300))
+        value *= times(p, limits, members, kind, best, m, number)
+        most = max(most, value)
+    return -math.log(most)
 
 
 @step

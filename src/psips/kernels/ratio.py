@@ -4,8 +4,8 @@ GLR = half the squared distance of theta_hat to Alt(S_hat), in the metric of the
 beta(t, delta) of Lemma concentration_threshold the truth is nearer than that at all times
 with probability 1 - delta (``proven``). ``heuristic`` is log(1/delta) + log log(1 + t).
 
-``measured`` puts right where ``heuristic`` errs, on options that all but tie. There the evidence
-is that of a Brownian motion, B(t)^2 / (2 t), which crosses a level c about (c / 4 pi)^(1/2)
+``measured`` puts right where ``heuristic`` errs, on options that all but tie. The evidence is
+that of a Brownian motion there, B(t)^2 / (2 t), which crosses a level c about (c / 4 pi)^(1/2)
 exp(-c) times in an e-fold of t: every e-fold is as large a chance to err as every other, and a
 threshold says how much of delta is spent in which. Experiments end after some hundred to some
 ten thousand results; there it is lowest, and flat. With x = log t it is
@@ -17,9 +17,9 @@ ten thousand results; there it is lowest, and flat. With x = log t it is
 the root of a level makes small deltas err more often in relation to them, which the second term
 puts right, and what is spent in all later e-folds together is finite. Such a motion is left on
 the wrong side less often than delta, however long it is looked at (`tests/ties.py`).
-And the noise that takes theta_hat out of "i below j" in k objectives at once
-has the squared length of k normals: such a distance counts for less, ``handicap``, see
-`psips.rules.handicaps`.
+
+The noise that takes theta_hat out of "i below j" in k objectives at once has the squared length
+of k normals: such a distance counts for less, ``handicap``, see `psips.rules.handicaps`.
 With a tolerance it is MORE: where the truth is as far off as the tolerance allows, nothing
 takes the estimates away from a set that is wrong by a little, and every look until the stop is
 a chance to err (measured: benchmarks/tolerance.py).
@@ -76,13 +76,12 @@ ALIKE = 2.0  # standard errors by which leads differ at most that may all be of 
 NEARBY, AWAY = 1.0, 2.5  # standard errors that an answer may be ahead of a member it ties with
 HOLDING = 1.5  # .. and that it may be behind
 OFF = 0.25  # standard errors by which a tie may be off what another's noise makes of it
-LATE = 11.0  # e-folds of results by which a near-tie has had most of its chances to err
-EVERY = 500  # all pieces are summed about this often while the results grow e-fold
+EVERY = 500  # all pieces are looked at about this often while the results grow e-fold
 
 
 @bare
 def is_time(t: int, new: int) -> bool:
-    """Whether all pieces are summed after ``t`` results, of which ``new`` were not judged.
+    """Whether all pieces are looked at after ``t`` results, of which ``new`` were not judged.
 
     The first EVERY results are looked at one by one, later ones about EVERY times while they
     grow e-fold, and always at the end of a table that spans such a time. From EVERY^2 on a
@@ -158,39 +157,29 @@ def passes(scene: Scene, handicap: Floats, threshold: float) -> float:
     return likelihood_ratio(scene, handicap, threshold)
 
 
-@part
-def stake(p: Posterior, z: int, x: int, t: float) -> float:
-    """Share of the chance to err that a tie of z and x has had in as many results as it got."""
-    n = t
-    if p.A.shape[0] == 0:
-        n = 1.0 / (1.0 / p.N[z] + 1.0 / p.N[x])
-    return min((math.log(max(n, 1.0)) / LATE) ** 2, 1.0)
-
-
 @standing
 @part
-def all_pieces(scene: Scene, handicap: Floats, t: float) -> float:
-    """Evidence against all of Alt together, from a fresh cover.
+def all_pieces(scene: Scene, handicap: Floats) -> float:
+    """Evidence against all of Alt, from a fresh cover: that against the nearest of its pieces.
 
-    Every near-tie is a chance to err. One alone is what the threshold is made for; of several,
-    exp(-GLR) is summed over the pairs of members and over the answers outside (of which the
-    nearest piece counts), each with its stake.
+    A lone near-tie, which is what the threshold is made for, is left on the wrong side by half
+    of the motions that leave it. But with correlated objectives both sides may be wrong: where
+    x is worse than z by a hair throughout, and objectives vary against each other, noise either
+    way makes the two look incomparable; where they are incomparable by a hair and objectives
+    vary together, noise either way has one dominate the other. The other side may be a third
+    answer's, see `mirrored`. Such a piece counts twice.
 
-    A lone near-tie is left on the wrong side by half of the motions that leave it, but with
-    correlated objectives both sides may be wrong: where x is worse than z by a hair throughout,
-    and objectives vary against each other, noise either way makes the two look incomparable;
-    where they are incomparable by a hair and objectives vary together, noise either way has one
-    dominate the other. The other side may be a third answer's, see `mirrored`. Such a piece
-    counts twice, and an answer that several members might have dominated as many times, see
-    `chances`.
+    Several near-ties that must all be settled err less often than one: a stop waits for the
+    last, and by then what noise has done to the first is seen. Not so where the set is wrong
+    by any one of them, and what noise has done to one hides the others: an answer that is
+    ahead of several members by a hair, see `chances`, counts as often.
     """
     p, front, cover = scene.posterior, scene.front, scene.cover
     members, aims = front.members[: front.size[MEMBERS]], scene.model.limits.aims
     if not is_complete(cover):
         return 0.0
     linked = not (p.separate and p.diagonal)  # whether leads can vary against each other
-    total = nearest = 0.0
-    last, near, most = -1, 0.0, 0.0  # an answer outside S_hat; its nearest piece, with stake
+    most = 1e-300
     for k in range(cover.life[RECORDS]):
         z, m = cover.shape[k, ANSWER], cover.shape[k, CONSTRAINTS]
         x = cover.terms[k, 0, RIVAL]
@@ -200,28 +189,21 @@ def all_pieces(scene: Scene, handicap: Floats, t: float) -> float:
             in_play = counts_for(p, True, z, m, x, cover.y[k])
         factor = handicap[PAIR if pair else ESCAPE, in_play]
         value = math.exp(-0.5 * factor * cover.r[k] ** 2)
+        if 2.0 * value * members.shape[0] <= most:
+            continue  # others are nearer, however often this one counts
         twice = False
         if not p.diagonal:
             twice = drawn_in(p, z, x) > in_play if pair else together(p, aims, z, x)
-        if not twice and linked and 2.0 * value > nearest:
+        if linked:
             for i in range(m):
                 rival, c = cover.terms[k, i, RIVAL], cover.terms[k, i, OBJECTIVE]
                 twice = twice or (cover.y[k, i] > 0.0 and mirrored(p, z, rival, c))
         if twice:
             value *= 2.0
-        if pair:
-            total += value * stake(p, z, x, t)
-            nearest = max(nearest, value)
-        else:
-            if z != last:
-                count = chances(p, aims, last, members)
-                total += most * count
-                nearest = max(nearest, near * count)
-                last, near, most = z, 0.0, 0.0
-            near = max(near, value)
-            most = max(most, value * stake(p, z, x, t))
-    count = chances(p, aims, last, members)
-    return -math.log(max(total + most * count, nearest, near * count, 1e-300))
+        if not pair:
+            value *= chances(p, aims, z, members)
+        most = max(most, value)
+    return -math.log(most)
 
 
 @part
@@ -250,10 +232,9 @@ def chances(p: Posterior, aims: Floats, z: int, members: Ints) -> float:
     Where z is ahead of several members by a hair in one objective each, the noise of any of
     them may decide. Besides the member that holds z most those count that may tie with it: in
     full up to NEARBY standard errors behind z, and not at all from AWAY on; those that hold z
-    too are in its piece, and count the less. So do those whose leads vary together.
+    too are in its piece, and count the less, see `share_of_chance`. So do those whose leads
+    vary together.
     """
-    if z < 0:
-        return 1.0
     safest, held, at = -np.inf, -1, 0
     for x in members:
         behind, c = behind_by(p, aims, z, x)
@@ -263,13 +244,18 @@ def chances(p: Posterior, aims: Floats, z: int, members: Ints) -> float:
     count = 1.0
     for x in members:
         behind, c = behind_by(p, aims, z, x)
-        if x == held or not -AWAY < behind < HOLDING:
-            continue
-        other = math.sqrt(variance(p, z, x, c, apart(p, z, x)))
-        alike = max(cov(p, z, held, at, x, c) / (spread * other), 0.0)
-        share = min((AWAY + behind) / (AWAY - NEARBY), HOLDING - behind, 1.0)
-        count += share * math.sqrt(max(1.0 - alike * alike, 0.0))
+        share = share_of_chance(behind)
+        if x != held and share > 0.0:
+            other = math.sqrt(variance(p, z, x, c, apart(p, z, x)))
+            alike = max(cov(p, z, held, at, x, c) / (spread * other), 0.0)
+            count += share * math.sqrt(max(1.0 - alike * alike, 0.0))
     return count
+
+
+@bare
+def share_of_chance(behind: float) -> float:
+    """How likely what an answer is behind by so many standard errors is a tie."""
+    return max(min((AWAY + behind) / (AWAY - NEARBY), HOLDING - behind, 1.0), 0.0)
 
 
 @part
@@ -318,7 +304,7 @@ def weigh_ratio(scene: Scene, calibration: Calibration, spare: float) -> tuple[f
     build(scene, spare)
     found = likelihood_ratio(scene, calibration.handicap, np.inf)
     if calibration.code == MEASURED:
-        found = min(found, all_pieces(scene, calibration.handicap, t))
+        found = min(found, all_pieces(scene, calibration.handicap))
     return found, glr_threshold(scene.model, calibration, t)
 
 

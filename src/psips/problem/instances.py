@@ -250,10 +250,7 @@ BUILDERS: dict[str, Callable[..., Instance]] = {
     "rotated": rotated,
     "random-gaussian": random_gaussian,
     "random-bernoulli": random_bernoulli,
-    **{
-        name: _instance(build)
-        for name, build in {**HARD, **TIES, **NOISY, **ASKED}.items()
-    },
+    **{name: _instance(build) for name, build in {**HARD, **TIES, **NOISY, **ASKED}.items()},
 }
 
 

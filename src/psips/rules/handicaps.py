@@ -14,7 +14,7 @@ def handicaps(covariance: Floats, delta: float) -> Floats:
 
     The first row is for "i below j". Noise that takes an estimate out of it in one objective
     is one-sided normal; in k objectives its square follows a chi-bar-square law, whose tail is
-    heavier. Squares are shrunk so that the tails agree where its threshold is lowest. The weights
+    heavier. Squares are shrunk so that the tails agree where the threshold is lowest. Weights
     of the law are binomial for independent objectives, and smaller for positively correlated
     ones; for others Perlman's bound (1969) holds. The second row is for "z escapes" from
     several others; it is the same. A covariance of each arm, (K, d, d), will do too.
