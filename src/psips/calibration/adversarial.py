@@ -251,6 +251,20 @@ def _linear_slope(rng: np.random.Generator) -> dict[str, Any]:
     }
 
 
+def _ties(rng: np.random.Generator) -> dict[str, Any]:
+    d = _of(rng, 1, 2, 3, 4)
+    params = {"K": _of(rng, 2, 3, 4, 6), "d": d, "gap": _gap(rng), "levels": _of(rng, 2, 3)}
+    rho = _rho(rng, d) if d > 1 and rng.uniform() < 0.5 else 0.0
+    return {**params, "rho": rho, "seed": _seed(rng)}
+
+
+def _linear_ties(rng: np.random.Generator) -> dict[str, Any]:
+    h = _of(rng, 1, 2, 3)
+    answers = 3 if h == 1 else _of(rng, 3, 4, 6)
+    params = {"K": h + _of(rng, 1, 2, 3), "h": h, "d": _of(rng, 1, 1, 2), "gap": _gap(rng)}
+    return {**params, "answers": answers, "seed": _seed(rng)}
+
+
 DRAWN: Mapping[str, Callable[[np.random.Generator], dict[str, Any]]] = {
     "near-tie": _near_tie,
     "worse": _worse,
@@ -261,4 +275,6 @@ DRAWN: Mapping[str, Callable[[np.random.Generator], dict[str, Any]]] = {
     "adverse": _adverse,
     "linear": _linear,
     "linear-slope": _linear_slope,
+    "ties": _ties,
+    "linear-ties": _linear_ties,
 }

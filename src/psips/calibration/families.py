@@ -19,6 +19,7 @@ GROUPS = {
     "ordinary": "Drawn without malice; ties are few and no closer than they happen to be.",
     "deciding": "Each broke a rule that the ordinary families call sound.",
     "near-ties": "Two arms that differ by gap in one objective, and by lead in the others.",
+    "ties": "Values on a few levels, and on each a hair apart: near-ties of any structure.",
     "worse": "Arm 2 is worse than arm 1 by gap in every objective.",
     "worse but one": "Arm 2 is worse than arm 1 by gap in all objectives but one.",
     "correlation": "Correlations near the edge of what is possible, of both signs.",
@@ -90,6 +91,32 @@ def _near_ties() -> list[Family]:
             Family("near-ties", "near-tie", {"gap": gap, "d": d, "lead": lead}, share=share)
             for d, lead in ((2, 2.0), (2, -2.0), (4, 2.0))
             for gap, share in ((0.03, 0.5), (0.01, 0.1))
+        ),
+    ]
+
+
+def _ties() -> list[Family]:
+    hair = {"gap": 0.0001}
+    plain: Sequence[dict[str, Any]] = (
+        {"K": 3, "d": 1},
+        {"K": 2, "d": 4},
+        {"K": 3, "d": 2},
+        {"K": 3, "d": 2, "rho": -0.95},
+        {"K": 3, "d": 2, "rho": 0.95},
+        {"K": 4, "d": 3, "rho": -0.45},
+        {"K": 5, "d": 2, "levels": 3},
+        {"K": 6, "d": 3},
+    )
+    lines: Sequence[dict[str, Any]] = (
+        {"K": 3, "h": 2, "answers": 3},
+        {"K": 5, "h": 3, "answers": 4},
+        {"K": 4, "h": 2, "d": 2, "answers": 4},
+    )
+    return [
+        *(Family("ties", "ties", {**one, **hair}, drawn=True, cap=SHORT) for one in plain),
+        *(
+            Family("ties", "linear-ties", {**one, **hair}, drawn=True, cap=SHORT)
+            for one in lines
         ),
     ]
 
@@ -300,6 +327,7 @@ def families() -> dict[str, Family]:
         *_ordinary(),
         *_deciding(),
         *_near_ties(),
+        *_ties(),
         *_worse(),
         *_worse_but_one(),
         *_correlation(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from psips.calibration.family import Family
+from psips.calibration.family import SHORT, Family
 
 RANDOM = {"K": 8, "d": 2, "max_complexity": 500.0}
 
@@ -54,6 +54,7 @@ def questions() -> list[Family]:
         *beside(kind="below", by=0.1),
         *beside(kind="below", by=1.0, loud=10.0),
         *beside(kind="dominated", by=0.1),
+        Family("questions", "beside-limit", {"kind": "hidden", "by": 0.0001}, cap=SHORT),
         *beside(kind="alone", by=0.1),
         *beside(kind="control", by=0.2),
         *beside(kind="all-above", by=0.1, share=0.5),

@@ -26,7 +26,7 @@ from psips.problem.problem import Problem
 
 MORE = 1.001  # a difference that matters, over the tolerance
 BEATEN = ("worse", "all-worse", "better", "between", "pairs", "equal", "ties", "chain")
-SIDES = ("above", "below", "all-above", "but-one", "dominated", "control", "alone")
+SIDES = ("above", "below", "all-above", "but-one", "dominated", "hidden", "control", "alone")
 TOLD = ("given", *UNKNOWN)
 
 
@@ -102,6 +102,7 @@ def beside_limit(
         "all-above": np.array([[0.0, by], [0.5, by], [1.0, by]]),
         "but-one": np.array([[0.0, -by]] + [[1.0, by]] * 4),
         "dominated": np.array([[1.0, -1.0], [0.9, by]]),
+        "hidden": np.array([[by, -by], [0.0, -5.0]]),  # out by either of two hairs
         "control": np.array([[0.0, 2.0], [1.0, 2.0 + by]]),  # more toxic than the first
     }[kind]
     limit = "toxicity <= control" if kind == "control" else "toxicity <= 0"

@@ -59,7 +59,7 @@ def linear_ties(
     answers: int = 0,
     seed: int = 0,
 ) -> Truth:
-    """Features of -1, 0 and 1, coefficients that are 0 or lead, up to about gap.
+    """Features of -1, 0 and 1; coefficients are 0 or lead, up to about gap.
 
     Results of the first features tell ten times as much as those of the last. With ``answers``
     the question is about so many others.
