@@ -48,7 +48,7 @@ def test_listing() -> None:
         *("cov-boost", "noc", "noc-transductive", "correlated", "rotated"),
         *("random-gaussian", "random-bernoulli"),
         *("near-tie", "worse", "worse-but-one", "corner", "variant", "front", "just-below"),
-        "adverse",
+        *("adverse", "ties", "linear-ties"),
         *("correlated-alternative", "linear", "linear-pair", "linear-slope"),
         "dose-finding",
         *("untold", "untold-line", "untold-linear", "chances", "shared-items"),
