@@ -39,7 +39,7 @@ def front() -> None:
     while not session.stopped:
         arm = session.ask()
         session.tell(arm, machine.normal(truth[arm], (1.0, 0.5)))
-    assert session.results == 453
+    assert session.results == 383
     save(plots.front(session).figure, "front")
 
 
