@@ -125,10 +125,10 @@ def corner(d: int, big: float = 5.0) -> np.ndarray:
 @pytest.mark.parametrize(
     ("others", "counted"),
     [
-        ((1.0, 1.0), 3.0),  # z is ahead of two others by one standard error
-        ((1.0, 4.0), 2.0),  # .. of one, and clearly of the other
-        ((1.75, 4.0), 1.5),  # the chance that it is a tie falls
-        ((-1.0, 4.0), 1.5),  # held by it too
+        ((1.0, 1.0), 3.5),  # z is ahead of two others by one standard error
+        ((1.0, 4.0), 2.25),  # .. of one, and clearly of the other
+        ((1.75, 4.0), 1.625),  # the chance that it is a tie falls
+        ((-1.0, 4.0), 2.0),  # held by it too
     ],
 )
 def test_an_option_that_any_of_several_may_beat_counts_as_often(
@@ -154,7 +154,7 @@ def test_chances_that_vary_together_are_fewer() -> None:
     means = [(0.0, 0.0), (0.35, 5.0), (-0.1, 10.0)]
     rows = [(f"arm {a + 1}", *x) for a, x in enumerate(means)] * 200
     session.tell(pd.DataFrame(rows, columns=["arm", "a", "b"]))
-    counted = 1 + math.sqrt(1 - 0.5**2)
+    counted = 1 + 1.25 * math.sqrt(1 - 0.5**2)
     evidence = 0.5 * 0.35**2 * 100.0 - math.log(counted)
     assert session.engine.ratio()[0] == pytest.approx(evidence, abs=1e-6)
 

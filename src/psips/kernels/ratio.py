@@ -74,7 +74,8 @@ MORE = 0.8  # nats with a tolerance, measured
 TOGETHER = 0.8  # correlation from which on objectives vary together
 ALIKE = 2.0  # standard errors by which leads differ at most that may all be of ties
 NEARBY, AWAY = 1.0, 2.5  # standard errors that an answer may be ahead of a member it ties with
-HOLDING = 1.5  # .. and that it may be behind
+HELD, HOLDING = 0.75, 2.0  # .. and that it may be behind
+AGAIN = 1.25  # what another near-tie counts for: two together have a longer tail
 OFF = 0.25  # standard errors by which a tie may be off what another's noise makes of it
 EVERY = 500  # all pieces are looked at about this often while the results grow e-fold
 
@@ -254,8 +255,9 @@ def chances(p: Posterior, aims: Floats, z: int, members: Ints) -> float:
 
 @bare
 def share_of_chance(behind: float) -> float:
-    """How likely what an answer is behind by so many standard errors is a tie."""
-    return max(min((AWAY + behind) / (AWAY - NEARBY), HOLDING - behind, 1.0), 0.0)
+    """Return what a tie counts for with what an answer is behind by so many standard errors."""
+    ahead, held = (AWAY + behind) / (AWAY - NEARBY), (HOLDING - behind) / (HOLDING - HELD)
+    return AGAIN * max(min(ahead, held, 1.0), 0.0)
 
 
 @part

@@ -359,7 +359,7 @@ class Engine(Uncertainty):
         }
 
     def _nearest(self) -> list[Ints]:
-        """The piece of the alternative that was nearest when the rule last looked, as views."""
+        """Return the piece of the alternative that was nearest at the last look, as views."""
         draw = self._scene.draw
         m = max(int(draw.nearest[CONSTRAINTS]), 0)
         return [draw.nearest, draw.nearest_xs[:m], draw.nearest_cs[:m]]
