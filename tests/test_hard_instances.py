@@ -36,6 +36,38 @@ def test_arm_2_is_worse_in_everything_or_in_all_but_one() -> None:
     assert len(instance("corner", d=3).pareto_set) == 4
 
 
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("ties", {"K": 4, "d": 2}),
+        ("ties", {"K": 3, "d": 1, "levels": 3}),
+        ("linear-ties", {"K": 4, "h": 2, "d": 2, "answers": 4}),
+        ("linear-ties", {"K": 5, "h": 3}),
+    ],
+)
+def test_ties_are_on_levels_and_other_hairs_make_another_set(
+    name: str, params: dict[str, int]
+) -> None:
+    sets = set()
+    for seed in range(20):
+        made = instance(name, gap=1e-4, seed=seed, **params)
+        means = made.means
+        off = np.abs(means / 5.0 - np.round(means / 5.0)) * 5.0
+        assert (off < 0.01).all()
+        lead = np.abs(means[:, None] - means)
+        assert ((lead > 0) & (lead < 0.01)).any()
+        assert made.problem.n == params.get("answers", params["K"])
+        sets.add(made.pareto_set)
+    assert len(sets) > 2
+
+
+def test_ties_that_cannot_be_are_refused() -> None:
+    with pytest.raises(InputError, match="K must be a whole number of at least 4"):
+        instance("linear-ties", K=3, h=3)
+    with pytest.raises(InputError, match="gap"):
+        instance("ties", gap=0.0)
+
+
 @pytest.mark.parametrize("d", [1, 2, 3, 8])
 @pytest.mark.parametrize("name", ["worse", "just-below"])
 def test_other_arms_leave_the_pair_the_closest_call(name: str, d: int) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.linalg import block_diag
 from scipy.optimize import nnls
@@ -542,3 +543,30 @@ def test_nothing_is_weighed_before_the_noise_is_known() -> None:
             ready = k + 1
     assert ready > 2
     assert evidence_over_time(history_of(session)).results.min() == ready
+
+
+@pytest.mark.parametrize(
+    ("efficacy", "toxicity", "counted"),
+    [
+        (0.1, 0.35, 2.25),  # over its limit, and ahead of the other by one standard error
+        (1.0, 0.35, 1.0),  # .. clearly ahead
+        (-0.35, -0.06, 2.25),  # behind the other, and within its limit by less than one
+        (-0.35, -1.0, 1.0),
+    ],
+)
+def test_an_option_that_may_be_out_in_two_ways_counts_as_often(
+    efficacy: float, toxicity: float, counted: float
+) -> None:
+    """Of 1,000 runs 99 were wrong within 3,000 results, at delta 0.1, where it did not."""
+    problem = Problem(
+        arms=2,
+        objectives={"efficacy": "max", "toxicity": "limit"},
+        covariance=[1.0, 1.0],
+        limits=["toxicity <= 0"],
+    )
+    session = Session(problem, rng=1)
+    rows = [("arm 1", efficacy, toxicity), ("arm 2", 0.0, -5.0)] * 200
+    session.tell(pd.DataFrame(rows, columns=["arm", "efficacy", "toxicity"]))
+    behind, over = max(-efficacy, 0.0), max(toxicity, 0.0)
+    evidence = 0.5 * (100.0 * behind**2 + 200.0 * over**2)
+    assert session.engine.ratio()[0] == pytest.approx(evidence - np.log(counted), abs=1e-6)

@@ -20,7 +20,7 @@ from psips.kernels.draws import changes_set, find_change
 from psips.kernels.firsthit import LATE, contained, early_hit, later_hit, propose, tries, weigh
 from psips.kernels.front import LIVE, MEMBERS, Front, elect
 from psips.kernels.hedge import feed, weights
-from psips.kernels.learner import posterior_gains, shares
+from psips.kernels.learner import posterior_gains, shares, steepest
 from psips.kernels.model import BALL, EVERYTHING, SHARED, Model, NoiseModel
 from psips.kernels.posterior import Posterior, posterior_of
 from psips.kernels.renewing import refresh
@@ -138,6 +138,15 @@ def directed(
 ) -> np.ndarray:
     w = np.empty(len(N))
     shares(N, gains, costs, thrift, gamma, w)
+    return w
+
+
+@numba.njit
+def told_most(
+    gains: np.ndarray, costs: np.ndarray, thrift: np.ndarray, gamma: float
+) -> np.ndarray:
+    w = np.empty(len(gains))
+    steepest(gains, costs, thrift, gamma, w)
     return w
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels.entries import directed
+from kernels.entries import directed, told_most
 
 
 def test_shares() -> None:
@@ -39,3 +39,22 @@ def test_of_two_arms_the_one_pulled_less_is_pulled_more(pulls: tuple[float, floa
     pooled = N @ mean / N.sum()
     w = directed(N, (mean - pooled) ** 2, np.ones(2), np.full(2, 0.5), 0.0)
     assert w == pytest.approx(N[::-1] / N.sum())
+
+
+def test_with_features_the_arm_that_tells_most_has_it_all() -> None:
+    """Also one without results, which has no share in the squared distance."""
+    explore, costs = np.array([0.5, 0.25, 0.25]), np.ones(3)
+    gains = np.array([0.5, 6.0, 5.0])
+    assert told_most(gains, costs, explore, 0.0).tolist() == [0.0, 1.0, 0.0]
+    assert told_most(gains, np.array([1.0, 2.0, 1.0]), explore, 0.0).tolist() == [0.0, 0.0, 1.0]
+    forced = told_most(gains, costs, explore, 0.1)
+    assert forced == pytest.approx([0.05, 0.925, 0.025])
+    assert told_most(np.zeros(3), costs, explore, 0.0) == pytest.approx(explore)
+
+
+def test_of_arms_that_tell_the_same_up_to_rounding_the_first_is_taken() -> None:
+    """A run that was restored has other rounding, and must go on as the one it was."""
+    one, other = np.array([0.1, 3.0, 3.0 + 1e-15]), np.array([0.1, 3.0 + 1e-15, 3.0])
+    for gains in (one, other):
+        w = told_most(gains, np.ones(3), np.full(3, 1 / 3), 0.0)
+        assert w.tolist() == [0.0, 1.0, 0.0]
