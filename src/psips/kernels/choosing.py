@@ -16,7 +16,7 @@ from psips.kernels.firsthit import LATE, early_hit, later_hit, tries
 from psips.kernels.grids import floats
 from psips.kernels.hedge import feed, weights
 from psips.kernels.jit import call, part, standing, step
-from psips.kernels.learner import posterior_gains, projected_gains, shares, steepest
+from psips.kernels.learner import aimed, posterior_gains, projected_gains
 from psips.kernels.outcome import LOG_LEARNED
 from psips.kernels.rng import LEARN, PULL, seed, uniform
 from psips.kernels.scatter import ENOUGH
@@ -147,10 +147,7 @@ def direct(run: Run) -> int:
     if draw_alternative(run) > 0.0:
         projected_gains(run.scene, gains)
     model, gamma = run.scene.model, share_of_exploring(run)
-    if model.unstructured:
-        shares(run.scene.belief.N, gains, model.costs, model.thrift, gamma, w)
-    else:
-        steepest(gains, model.costs, model.thrift, gamma, w)
+    aimed(model, run.scene.belief.N, gains, gamma, w)
     return follow(run, w, 0.0, run.options.tracking == TRACK)
 
 

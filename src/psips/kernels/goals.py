@@ -18,7 +18,7 @@ from psips.kernels.cone import project
 from psips.kernels.cover import dismiss
 from psips.kernels.grids import floats
 from psips.kernels.jit import part, step
-from psips.kernels.learner import shares
+from psips.kernels.learner import aimed
 from psips.kernels.outcome import HINT
 from psips.kernels.posterior import refresh_listed
 from psips.kernels.scene import Scene
@@ -67,5 +67,5 @@ def choose_for_goal(run: Run) -> int:
     dismiss(scene.cover)
     w, gains = floats(model.K), floats(model.K)
     gains_of_claim(scene, z, x, gains)
-    shares(scene.belief.N, gains, model.costs, model.thrift, share_of_exploring(run), w)
+    aimed(model, scene.belief.N, gains, share_of_exploring(run), w)
     return follow(run, w, 0.0, run.options.tracking == TRACK)

@@ -17,6 +17,7 @@ from psips.kernels.draws import look_at_all
 from psips.kernels.front import MEMBERS
 from psips.kernels.halfspace import lead
 from psips.kernels.jit import bare, part
+from psips.kernels.model import Model
 from psips.kernels.posterior import Posterior, refresh_listed
 from psips.kernels.scene import ABOVE, BELOW, Scene
 from psips.kernels.shifts import gains_of_move, gains_of_point, move, moved
@@ -164,3 +165,12 @@ def steepest(gains: Floats, costs: Floats, thrift: Floats, gamma: float, w: Floa
         if gains[a] / costs[a] >= (1.0 - ROUNDING) * most:
             w[a] += left
             left = 0.0
+
+
+@bare
+def aimed(model: Model, N: Floats, gains: Floats, gamma: float, w: Floats) -> None:
+    """Write shares of the pulls for a piece into ``w`` (K,), by what each arm tells of it."""
+    if model.unstructured:
+        shares(N, gains, model.costs, model.thrift, gamma, w)
+    else:
+        steepest(gains, model.costs, model.thrift, gamma, w)

@@ -12,7 +12,7 @@ from psips.kernels.draws import changes_set
 from psips.kernels.grids import floats
 from psips.kernels.jit import part, step
 from psips.kernels.judging import calibrate_published
-from psips.kernels.learner import posterior_gains, projected_gains, shares
+from psips.kernels.learner import aimed, posterior_gains, projected_gains
 from psips.kernels.literal import in_ball_hit, shared_draws, write_answers
 from psips.kernels.outcome import INFLATION, LOG_BUDGET, LOG_HIT, LOG_LEARNED, STOPPED
 from psips.kernels.rng import LEARN, STOP, seed
@@ -107,7 +107,7 @@ def choose_published(run: Run) -> int:
         hit = projected_gains(run.scene, gains)
     gamma = share_of_exploring(run)
     if run.options.learner == DIRECTED:
-        shares(run.scene.belief.N, gains, model.costs, model.thrift, gamma, w)
+        aimed(model, run.scene.belief.N, gains, gamma, w)
         gamma = 0.0
     else:
         hedge(run, hit, gains, w)

@@ -43,9 +43,9 @@ def ties(
     check_positive("lead", lead)
     rng = seeded(seed)
     for _ in range(TRIES):
-        level = rng.integers(levels, size=(K, d))
-        means = lead * level + gap * rng.normal(size=(K, d))
-        if _changes(means, lead * level, rng):
+        level = lead * rng.integers(levels, size=(K, d)).astype(float)
+        means = level + gap * rng.normal(size=(K, d))
+        if _changes(means, level, rng):
             return plain_truth("ties", means, equal(d, rho))
     raise InputError(f"none of {TRIES} draws of K = {K} arms has a tie that matters: lower d")
 
