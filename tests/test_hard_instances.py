@@ -9,7 +9,7 @@ import pytest
 
 from psips.errors import InputError
 from psips.problem.gaps import gaps
-from psips.problem.instances import instance, instances
+from psips.problem.instances import Instance, instance, instances
 from psips.simulation.environments import environment_of
 from psips.theory.geometry import best_response, complexity
 
@@ -59,6 +59,20 @@ def test_ties_are_on_levels_and_other_hairs_make_another_set(
         assert made.problem.n == params.get("answers", params["K"])
         sets.add(made.pareto_set)
     assert len(sets) > 2
+
+
+def test_a_hub_is_wrong_either_way() -> None:
+    made = instance("hub", gap=1e-4)
+    assert len(made.pareto_set) == 3
+    assert instance("hub", gap=1e-4, d=3).pareto_set == ("arm 1", "arm 3")
+    for d in (2, 3):
+        made = instance("hub", gap=1e-4, d=d)
+        for way in (-0.01, 0.01):
+            moved = made.means.copy()
+            moved[0, 0] += way
+            assert Instance("moved", made.problem, moved).pareto_set != made.pareto_set
+    with pytest.raises(InputError, match="d must be 2 or 3"):
+        instance("hub", d=4)
 
 
 def test_ties_that_cannot_be_are_refused() -> None:

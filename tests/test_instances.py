@@ -38,7 +38,7 @@ def test_every_instance(name: str) -> None:
         truth = naive_pareto(made.means * problem.signs)
     assert made.pareto_set == tuple(problem.answers[i] for i in truth)
     assert not made.theta.flags.writeable
-    all_optimal = name in ("corner", "front", "worse-but-one")
+    all_optimal = name in ("corner", "front", "worse-but-one", "hub")
     assert 1 <= len(truth) < problem.n + all_optimal
 
 
@@ -48,7 +48,7 @@ def test_listing() -> None:
         *("cov-boost", "noc", "noc-transductive", "correlated", "rotated"),
         *("random-gaussian", "random-bernoulli"),
         *("near-tie", "worse", "worse-but-one", "corner", "variant", "front", "just-below"),
-        *("adverse", "ties", "linear-ties"),
+        *("adverse", "ties", "hub", "linear-ties"),
         *("correlated-alternative", "linear", "linear-pair", "linear-slope"),
         "dose-finding",
         *("untold", "untold-line", "untold-linear", "chances", "shared-items"),

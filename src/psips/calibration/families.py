@@ -114,6 +114,7 @@ def _ties() -> list[Family]:
     )
     return [
         *(Family("ties", "ties", {**one, **hair}, drawn=True, cap=SHORT) for one in plain),
+        *(Family("ties", "hub", {"d": d, "gap": 0.005}, cap=SHORT) for d in (2, 3)),
         *(
             Family("ties", "linear-ties", {**one, **hair}, drawn=True, cap=SHORT)
             for one in lines

@@ -55,6 +55,9 @@ def questions() -> list[Family]:
         *beside(kind="below", by=1.0, loud=10.0),
         *beside(kind="dominated", by=0.1),
         Family("questions", "beside-limit", {"kind": "hidden", "by": 0.0001}, cap=SHORT),
+        Family(
+            "questions", "beside-limit", {"kind": "wedge", "by": 0.0001, "rho": 0.95}, cap=SHORT
+        ),
         *beside(kind="alone", by=0.1),
         *beside(kind="control", by=0.2),
         *beside(kind="all-above", by=0.1, share=0.5),

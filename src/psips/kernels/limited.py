@@ -36,6 +36,7 @@ from psips.kernels.limits import (
     gains_of,
     list_pieces,
     nearest_of,
+    put_lead,
     put_limit,
     room_for,
     select,
@@ -44,12 +45,22 @@ from psips.kernels.limits import (
 from psips.kernels.model import LimitModel
 from psips.kernels.outcome import EVIDENCE, STOPPED, THRESHOLD
 from psips.kernels.posterior import Posterior, refresh_means
-from psips.kernels.ratio import behind_by, glr_threshold, share_of_chance, together
+from psips.kernels.ratio import (
+    AWAY,
+    OFF,
+    TOGETHER,
+    behind_by,
+    glr_threshold,
+    share_of_tie,
+    together,
+)
 from psips.kernels.response import CLEAR
 from psips.kernels.rng import LEARN, seed, uniform
 from psips.kernels.scene import Scene
 from psips.kernels.state import ASKED, TRACK, Run
 from psips.kernels.thresholds import Calibration
+
+NARROW = 2.0  # what a tie counts for beside one that it varies against, see `ways_out`
 
 
 @part
@@ -128,24 +139,36 @@ def ways_out(p: Posterior, limits: LimitModel, members: Ints, z: int) -> float:
     """How often z might have been taken for one that is out, see `psips.kernels.ratio.chances`.
 
     By a limit that it keeps by a hair, as by a member that it is ahead of by a hair: what noise
-    has done to the one hides the other.
+    has done to the one hides the other, or noise the other way would have done the other.
+    Where the two vary against each other noise is wrong in nearly every direction: what is
+    right is a narrow wedge.
     """
-    one = empty_piece(1)
-    count, clearest, held = 1.0, -np.inf, 0.0
-    for i in range(limits.bound.shape[0] + members.shape[0]):
-        l = i - members.shape[0]  # noqa: E741
-        if i < members.shape[0]:
-            behind, _ = behind_by(p, limits.aims, z, members[i])
-        elif applies(limits, z, l):
-            put_limit(one, 0, limits, z, l, 1.0)
-            behind = -form(p.mu, one, 0) / math.sqrt(shared(p.C, one, 0, 0))
-        else:
-            continue
-        share = share_of_chance(behind)
-        if behind > clearest:
-            clearest, held = behind, share
-        count += share
-    return count - held
+    L = limits.bound.shape[0]
+    ways = empty_piece(L + members.shape[0])
+    n = 0
+    for l in range(L):  # noqa: E741
+        if applies(limits, z, l):
+            put_limit(ways, n, limits, z, l, 1.0)
+            n += 1
+    for x in members:
+        put_lead(ways, n, p.slack, z, x, behind_by(p, limits.aims, z, x)[1])
+        n += 1
+    held, clearest = 0, -np.inf
+    for k in range(n):
+        ways.y[k] = math.sqrt(shared(p.C, ways, k, k))
+        if -form(p.mu, ways, k) / ways.y[k] > clearest:
+            held, clearest = k, -form(p.mu, ways, k) / ways.y[k]
+    count = 1.0
+    for k in range(n):
+        if k != held:
+            alike = shared(p.C, ways, held, k) / (ways.y[held] * ways.y[k])
+            behind = -form(p.mu, ways, k) / ways.y[k]
+            rest = math.sqrt(max(1.0 - alike * alike, 0.0))
+            if alike >= -TOGETHER:
+                count += share_of_tie(behind, clearest, alike)
+            elif behind - alike * clearest > -AWAY * max(rest, OFF):
+                count += NARROW
+    return count
 
 
 @part

@@ -34,7 +34,7 @@ import math
 
 import numpy as np
 
-from psips.aliases import Floats, Ints
+from psips.aliases import Floats, Ints, Mask
 from psips.kernels.belief import RESULTS
 from psips.kernels.cone import project
 from psips.kernels.cover import (
@@ -179,7 +179,6 @@ def all_pieces(scene: Scene, handicap: Floats) -> float:
     members, aims = front.members[: front.size[MEMBERS]], scene.model.limits.aims
     if not is_complete(cover):
         return 0.0
-    linked = not (p.separate and p.diagonal)  # whether leads can vary against each other
     most = 1e-300
     for k in range(cover.life[RECORDS]):
         z, m = cover.shape[k, ANSWER], cover.shape[k, CONSTRAINTS]
@@ -195,10 +194,10 @@ def all_pieces(scene: Scene, handicap: Floats) -> float:
         twice = False
         if not p.diagonal:
             twice = drawn_in(p, z, x) > in_play if pair else together(p, aims, z, x)
-        if linked:
-            for i in range(m):
-                rival, c = cover.terms[k, i, RIVAL], cover.terms[k, i, OBJECTIVE]
-                twice = twice or (cover.y[k, i] > 0.0 and mirrored(p, z, rival, c))
+        for i in range(m):
+            rival, c = cover.terms[k, i, RIVAL], cover.terms[k, i, OBJECTIVE]
+            if cover.y[k, i] > 0.0 and not twice:
+                twice = mirrored(p, aims, front.inside, z, rival, c)
         if twice:
             value *= 2.0
         if not pair:
@@ -245,12 +244,26 @@ def chances(p: Posterior, aims: Floats, z: int, members: Ints) -> float:
     count = 1.0
     for x in members:
         behind, c = behind_by(p, aims, z, x)
-        share = share_of_chance(behind)
-        if x != held and share > 0.0:
-            other = math.sqrt(variance(p, z, x, c, apart(p, z, x)))
-            alike = max(cov(p, z, held, at, x, c) / (spread * other), 0.0)
-            count += share * math.sqrt(max(1.0 - alike * alike, 0.0))
+        if x == held:
+            continue
+        other = math.sqrt(variance(p, z, x, c, apart(p, z, x)))
+        alike = cov(p, z, held, at, x, c) / (spread * other)
+        if alike >= -TOGETHER:  # others are `mirrored`
+            count += share_of_tie(behind, safest, alike)
     return count
+
+
+@bare
+def share_of_tie(behind: float, held: float, alike: float) -> float:
+    """Return what a tie counts for beside one in which an answer is behind by ``held``.
+
+    Where the two vary together, less. Where they vary against each other by what is left of it
+    when the noise of the other is taken out: at the stop such a tie looks clear.
+    """
+    rest = math.sqrt(max(1.0 - alike * alike, 0.0))
+    if alike >= 0.0:
+        return rest * share_of_chance(behind)
+    return share_of_chance((behind - alike * held) / max(rest, OFF))
 
 
 @bare
@@ -275,25 +288,55 @@ def behind_by(p: Posterior, aims: Floats, z: int, x: int) -> tuple[float, int]:
 
 
 @part
-def mirrored(p: Posterior, z: int, x: int, c: int) -> bool:
-    """Whether another answer may tie with z, as x in ``c``, and noise parts the two."""
-    near = apart(p, z, x)
-    spread = math.sqrt(variance(p, z, x, c, near))
+def mirrored(p: Posterior, aims: Floats, inside: Mask, z: int, x: int, c: int) -> bool:
+    """Whether noise the other way than that which parts z and x in ``c`` may be wrong, too.
+
+    It is if another pair ties in that noise, and its order matters. Of z: it parts z and v the
+    other way round; or as x and z, and z would dominate a member v. Of x, as it does z: v would
+    then dominate x; or escape from it, and z is no better.
+    """
+    spread = math.sqrt(variance(p, z, x, c, apart(p, z, x)))
     ahead = lead(p.mu, p.slack, z, x, c) / spread
     for v in range(p.mu.shape[0]):
         if v in (z, x):
             continue
-        far = apart(p, z, v)
-        if far <= 0.0:
-            continue
-        for e in range(p.mu.shape[1]):
-            other = math.sqrt(variance(p, z, v, e, far))
-            alike = cov(p, z, x, c, v, e) / (spread * other)
-            if alike < -TOGETHER:  # a tie would then have about this lead
-                off = lead(p.mu, p.slack, z, v, e) / other - alike * ahead
-                if abs(off) < OFF + 2.0 * math.sqrt(max(1.0 - alike * alike, 0.0)):
+        for hub in range(2):
+            one, other = (z, x) if hub == 0 else (x, z)
+            near = apart(p, one, v)
+            if near <= 0.0:
+                continue
+            for e in range(p.mu.shape[1]):
+                width = math.sqrt(variance(p, one, v, e, near))
+                alike = cov(p, one, other, c, v, e) / (spread * width)
+                if abs(alike) <= TOGETHER:
+                    continue
+                wanted = alike * ahead if hub == 0 else -alike * ahead  # of a tie
+                off = lead(p.mu, p.slack, one, v, e) / width - wanted
+                if abs(off) >= OFF + 2.0 * math.sqrt(max(1.0 - alike * alike, 0.0)):
+                    continue
+                if alike < 0.0:
+                    matters = hub == 0
+                elif hub == 0:
+                    matters = inside[v] and as_good(p, aims, z, v, e)
+                elif inside[v]:
+                    matters = as_good(p, aims, v, x, e)
+                else:
+                    matters = as_good(p, aims, x, v, e) and not as_good(p, aims, z, v, e)
+                if matters:
                     return True
     return False
+
+
+@part
+def as_good(p: Posterior, aims: Floats, a: int, b: int, e: int) -> bool:
+    """Whether ``a`` is not clearly worse than ``b`` in any objective but ``e``."""
+    near = apart(p, a, b)
+    for c in range(p.mu.shape[1]):
+        if c != e and aims[c] > 0.0:
+            ahead = lead(p.mu, p.slack, a, b, c)
+            if ahead < -ALIKE * math.sqrt(variance(p, a, b, c, near)):
+                return False
+    return True
 
 
 @kernel

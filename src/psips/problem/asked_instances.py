@@ -26,7 +26,10 @@ from psips.problem.problem import Problem
 
 MORE = 1.001  # a difference that matters, over the tolerance
 BEATEN = ("worse", "all-worse", "better", "between", "pairs", "equal", "ties", "chain")
-SIDES = ("above", "below", "all-above", "but-one", "dominated", "hidden", "control", "alone")
+SIDES = (
+    *("above", "below", "all-above", "but-one", "dominated", "hidden", "control", "wedge"),
+    "alone",
+)
 TOLD = ("given", *UNKNOWN)
 
 
@@ -104,9 +107,11 @@ def beside_limit(
         "dominated": np.array([[1.0, -1.0], [0.9, by]]),
         "hidden": np.array([[by, -by], [0.0, -5.0]]),  # out by either of two hairs
         "control": np.array([[0.0, 2.0], [1.0, 2.0 + by]]),  # more toxic than the first
+        "wedge": np.array([[-by, 0.0], [0.0, -by]]),  # better and less toxic, by hairs
     }[kind]
-    limit = "toxicity <= control" if kind == "control" else "toxicity <= 0"
-    question |= {"objectives": {"efficacy": "max", "toxicity": "min"}, "limits": [limit]}
+    limit = "toxicity <= control" if kind in ("control", "wedge") else "toxicity <= 0"
+    aim = "limit" if kind == "wedge" else "min"
+    question |= {"objectives": {"efficacy": "max", "toxicity": aim}, "limits": [limit]}
     return _asked("beside-limit", means, equal(2, rho), loud, told, **question)
 
 

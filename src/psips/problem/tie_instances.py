@@ -50,6 +50,22 @@ def ties(
     raise InputError(f"none of {TRIES} draws of K = {K} arms has a tie that matters: lower d")
 
 
+def hub(gap: float = 0.1, d: int = 2, quiet: float = 1e-3) -> Truth:
+    """Arm 1 is noisy, between two that are known: noise either way makes the set another.
+
+    With two objectives arm 1 is ahead of arm 2 by gap in the first, and arm 3 of arm 1; what is
+    ahead is behind elsewhere. With three arm 1 dominates arm 2 by gap, and does not arm 3.
+    """
+    check_positive("gap", gap)
+    check_positive("quiet", quiet)
+    if d not in (2, 3):
+        raise InputError(f"hub has two or three objectives: d must be 2 or 3, got {d}")
+    others = [[-gap, 5.0], [gap, -5.0]] if d == 2 else [[-gap, -5.0, -2.0], [gap, -2.0, -5.0]]
+    means = np.array([[0.0] * d, *others])
+    covariance = np.stack([np.eye(d), *[quiet**2 * np.eye(d)] * 2])
+    return plain_truth("hub", means, covariance)
+
+
 def linear_ties(
     K: int = 4,
     h: int = 2,
@@ -98,4 +114,8 @@ def _changes(means: Floats, level: Floats, rng: np.random.Generator) -> bool:
     return any((one != now).any() for one in others)
 
 
-BUILDERS: dict[str, Callable[..., Truth]] = {"ties": ties, "linear-ties": linear_ties}
+BUILDERS: dict[str, Callable[..., Truth]] = {
+    "ties": ties,
+    "hub": hub,
+    "linear-ties": linear_ties,
+}

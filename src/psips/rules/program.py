@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.errors import InputError, NoProofError
 from psips.kernels.codes import NOBODY, TRACK
 from psips.kernels.model import BALL
@@ -260,9 +261,22 @@ def calibration_of(
         float(kappa),
         table,
         extent,
-        handicaps(worst(problem.d) if problem.covariance is None else problem.covariance, delta)
+        handicaps(_covariance(problem), delta)
         if calibration == "measured"
         else np.ones((2, problem.d + 1)),
         bias,
         lowest(log_inverse),
     )
+
+
+def _covariance(problem: Problem) -> Floats:
+    """Return how objectives vary, for `handicaps`.
+
+    Where it is not known they may vary against each other. So may objectives and limits that
+    vary together: one is to be large, and the other small.
+    """
+    known = problem.covariance
+    if known is None:
+        return worst(problem.d)
+    linked = (known * (1.0 - np.eye(problem.d)) != 0.0).any()
+    return worst(problem.d) if problem.limits and linked else known
