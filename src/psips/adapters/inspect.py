@@ -103,8 +103,14 @@ class Contest:
         self._allowed.discard((arm, item))
 
     def tell(self, arm: str, item: str, scores: Mapping[str, SampleScore]) -> None:
-        """Take in the scores of a sample."""
-        self.session.tell(arm, (self.values or self._plain)(scores), block=item)
+        """Take in the scores of a sample.
+
+        Those of samples that were still running at the stop are in the log of the evaluation
+        alone: what is claimed is claimed of the stop, and they might put it in question again.
+        """
+        values = (self.values or self._plain)(scores)
+        if not self.session.stopped:
+            self.session.tell(arm, values, block=item)
 
     def _plain(self, scores: Mapping[str, SampleScore]) -> dict[str, float]:
         """Return scores as numbers, by the scorers that are objectives."""
