@@ -89,6 +89,22 @@ def test_samples_are_left_out_once_the_set_is_known(tmp_path) -> None:
     assert all(tuple(s.metadata["candidate_set"]) == RIGHT for s in summaries)
 
 
+def test_what_comes_after_the_stop_does_not_reopen_it() -> None:
+    contest = Contest(SKILL, ["quality", "thrift"], seed=1, values=lambda scores: scores)
+    items = [f"q{j}" for j in range(300)]
+    contest.begin(items)
+    stops = set()
+    for item in items:
+        for name in SKILL:
+            scores = {"quality": noisy(name, item, 0), "thrift": noisy(name, item, 1)}
+            contest.tell(name, item, scores)
+            if contest.session.stopped:
+                stops.add(contest.session.results)
+    assert len(stops) == 1
+    assert contest.session.stopped
+    assert contest.session.results < 900
+
+
 def test_a_dataset_that_ends_is_measured_whole(tmp_path) -> None:
     contest = Contest(SKILL, ["quality", "thrift"], seed=1, delta=1e-9, patience=0.2)
     logs = run_tasks(
