@@ -5,7 +5,7 @@ answer and a rival, the one that there is the least evidence about. A candidate 
 not to be below the rival: the alternative is the piece "the rival is above it in every
 objective". Any other answer is to be proven to be below: of the half-spaces "it is above the
 rival in objective c" the nearest is taken. Arms are pulled as they keep the nearest point of
-that piece away, see `psips.kernels.learner.shares`; what is forced keeps the others in view.
+that piece away, see `psips.kernels.learner.aimed`; what is forced keeps the others in view.
 """
 
 from __future__ import annotations

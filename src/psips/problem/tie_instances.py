@@ -23,7 +23,7 @@ from psips.problem.hard_instances import (
     seeded,
 )
 
-SCALE = 10.0  # of the features of arms, over those of answers
+SCALE = 10.0  # of the units of some features
 
 
 def ties(
@@ -77,8 +77,8 @@ def linear_ties(
 ) -> Truth:
     """Features of -1, 0 and 1; coefficients are 0 or lead, up to about gap.
 
-    Results of the first features tell ten times as much as those of the last. With ``answers``
-    the question is about so many others.
+    Some features are in units ten times as small. With ``answers`` the question is about so
+    many others.
     """
     check_count("K", K, h + 1)
     check_count("h", h, 1)
