@@ -57,7 +57,8 @@ def confirm(
     complete = study.get_trials(deepcopy=False, states=[optuna.trial.TrialState.COMPLETE])
 
     def measure(trial: Candidate, *item: Any) -> Any:
-        return objective(optuna.trial.FixedTrial(trial.parameters, trial.number), *item)
+        fixed = optuna.trial.FixedTrial(dict(trial.parameters), trial.number)
+        return objective(fixed, *item)
 
     return confirm_front(
         [Candidate(trial.number, trial.params, trial.values) for trial in complete],
