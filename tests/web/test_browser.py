@@ -63,7 +63,7 @@ class Person:
     def sign_in(self, token: str, path: str = "") -> None:
         """Sign in by keyboard alone."""
         self.page.goto(f"{self.base}{path or '/'}")
-        assert self.page.evaluate("document.activeElement.id") == "token"
+        self.page.wait_for_selector("#token:focus")
         self.page.keyboard.type(token)
         self.page.keyboard.press("Enter")
         self.page.wait_for_selector("h1:not(:text('Sign in'))")
