@@ -234,6 +234,15 @@ def test_truths_beside_a_limit() -> None:
     assert [kind for kind, found in sets.items() if not found] == ["all-above", "alone"]
 
 
+def test_either_side_of_a_control_is_wrong_either_way() -> None:
+    made = instance("beside-limit", kind="either-side")
+    assert made.pareto_set == ("arm 1",)
+    for way in (-1.0, 1.0):
+        moved = made.means.copy()
+        moved[2, 1] += way
+        assert Instance("moved", made.problem, moved).pareto_set != made.pareto_set
+
+
 @pytest.mark.parametrize(
     ("name", "params", "message"),
     [

@@ -58,6 +58,12 @@ def questions() -> list[Family]:
         Family(
             "questions", "beside-limit", {"kind": "wedge", "by": 0.0001, "rho": 0.95}, cap=SHORT
         ),
+        Family(
+            "questions",
+            "beside-limit",
+            {"kind": "either-side", "by": 0.1, "loud": 1000.0},
+            cap=SHORT,
+        ),
         *beside(kind="alone", by=0.1),
         *beside(kind="control", by=0.2),
         *beside(kind="all-above", by=0.1, share=0.5),

@@ -51,6 +51,7 @@ from psips.kernels.ratio import (
     TOGETHER,
     behind_by,
     glr_threshold,
+    mirrored,
     share_of_tie,
     together,
 )
@@ -114,24 +115,58 @@ def in_play(p: Posterior, kind: int, piece: Piece, m: int, drawn: bool) -> int:
 def times(
     p: Posterior,
     limits: LimitModel,
-    members: Ints,
+    inside: Mask,
     kind: int,
     piece: Piece,
     m: int,
     number: int,
 ) -> float:
     """How often a piece counts, see `psips.kernels.ratio.all_pieces`."""
-    if kind == BELOW:
-        return 2.0 if not p.diagonal and in_play(p, kind, piece, m, True) > number else 1.0
-    if kind != ENTERS:
-        return 1.0
     twice = False
+    if kind == BELOW and not p.diagonal:
+        twice = in_play(p, kind, piece, m, True) > number
     for k in range(m):
-        z, x = piece.first[k], piece.second[k]
-        if piece.y[k] > 0.0 and piece.two[k] == -1.0 and z != x and not p.diagonal:
-            twice = twice or together(p, limits.aims, z, x)
-    found = ways_out(p, limits, members, piece.first[0])
+        if piece.y[k] > 0.0 and not twice:
+            z, x, c = piece.first[k], piece.second[k], piece.metric[k]
+            if limits.aims[c] == 0.0 or z == x:
+                twice = beside_another(p, limits, piece, k)
+                continue
+            if kind == ENTERS and not p.diagonal:
+                twice = together(p, limits.aims, z, x)
+            twice = twice or mirrored(p, limits.aims, inside, z, x, c)
+    found = 1.0
+    if kind == ENTERS:
+        found = ways_out(p, limits, listed(inside), piece.first[0])
     return 2.0 * found if twice else found
+
+
+@part
+def beside_another(p: Posterior, limits: LimitModel, piece: Piece, k: int) -> bool:
+    """Whether noise the other way than that which says of limit ``k`` may be wrong, too.
+
+    It is if another answer is beside a limit by the same noise, that of a control.
+    """
+    pair = empty_piece(2)
+    pair.first[0], pair.second[0], pair.metric[0] = (
+        piece.first[k],
+        piece.second[k],
+        piece.metric[k],
+    )
+    pair.one[0], pair.two[0], pair.offset[0] = piece.one[k], piece.two[k], piece.offset[k]
+    spread = math.sqrt(shared(p.C, pair, 0, 0))
+    for v in range(p.mu.shape[0]):
+        for l in range(limits.bound.shape[0]):  # noqa: E741
+            if v == pair.first[0] or not applies(limits, v, l):
+                continue
+            put_limit(pair, 1, limits, v, l, 1.0)
+            width = math.sqrt(shared(p.C, pair, 1, 1))
+            alike = shared(p.C, pair, 0, 1) / (spread * width)
+            if abs(alike) <= TOGETHER:
+                continue
+            off = form(p.mu, pair, 1) / width - alike * form(p.mu, pair, 0) / spread
+            if abs(off) < OFF + 2.0 * math.sqrt(max(1.0 - alike * alike, 0.0)):
+                return True
+    return False
 
 
 @part
@@ -191,7 +226,6 @@ def evidence(
     room = room_for(p, limits)
     work, best = empty_piece(room), empty_piece(room)
     pieces = list_pieces(p, limits, allowed, inside, mode)
-    members = listed(inside)
     most = 1e-300
     for k in range(pieces.shape[0]):
         kind, a, b = pieces[k, 0], pieces[k, 1], pieces[k, 2]
@@ -199,7 +233,7 @@ def evidence(
         number = in_play(p, kind, best, m, p.tolerant)
         factor = calibration.handicap[PAIR if kind == BELOW else ESCAPE, number]
         value = math.exp(-0.5 * factor * square)
-        value *= times(p, limits, members, kind, best, m, number)
+        value *= times(p, limits, inside, kind, best, m, number)
         most = max(most, value)
     return -math.log(most)
 

@@ -28,7 +28,7 @@ MORE = 1.001  # a difference that matters, over the tolerance
 BEATEN = ("worse", "all-worse", "better", "between", "pairs", "equal", "ties", "chain")
 SIDES = (
     *("above", "below", "all-above", "but-one", "dominated", "hidden", "control", "wedge"),
-    "alone",
+    *("either-side", "alone"),
 )
 TOLD = ("given", *UNKNOWN)
 
@@ -99,6 +99,7 @@ def beside_limit(
         means = np.array([[-by], [-1.0 - by], [-2.0 - by]])
         question |= {"objectives": ["efficacy"], "limits": ["efficacy >= 0"]}
         return _asked("beside-limit", means, np.eye(1), loud, told, **question)
+    far = 10.0 * loud
     means = {
         "above": np.array([[0.0, -1.0], [1.0, by]]),
         "below": np.array([[0.0, -1.0 - by], [1.0, -by]]),
@@ -108,9 +109,13 @@ def beside_limit(
         "hidden": np.array([[by, -by], [0.0, -5.0]]),  # out by either of two hairs
         "control": np.array([[0.0, 2.0], [1.0, 2.0 + by]]),  # more toxic than the first
         "wedge": np.array([[-by, 0.0], [0.0, -by]]),  # better and less toxic, by hairs
+        "either-side": np.array([[0.0, -by], [far, by], [-far, 0.0]]),  # of the control, last
     }[kind]
-    limit = "toxicity <= control" if kind in ("control", "wedge") else "toxicity <= 0"
-    aim = "limit" if kind == "wedge" else "min"
+    if kind == "either-side":
+        question["control"] = "arm 3"
+    compared = kind in ("control", "wedge", "either-side")
+    limit = "toxicity <= control" if compared else "toxicity <= 0"
+    aim = "limit" if kind in ("wedge", "either-side") else "min"
     question |= {"objectives": {"efficacy": "max", "toxicity": aim}, "limits": [limit]}
     return _asked("beside-limit", means, equal(2, rho), loud, told, **question)
 
