@@ -363,3 +363,17 @@ def test_the_integral_agrees_with_runs() -> None:
     assert abs(ties.wrong(lambda _: limit, most)[most] - share) < 4 * spread
     seldom = ties.wrong(lambda t: limit if t % 3 == 0 else 20.0, most)[most]
     assert abs(seldom - share) > 4 * spread
+
+
+@pytest.mark.parametrize("limits", [(), ("a >= -1000",)])
+def test_few_results_of_the_options_that_tie_are_few_among_many(limits: tuple[str]) -> None:
+    """Of 1,000 runs 80 were wrong by 2,000 results of two options among 200, at delta 0.1."""
+    problem = Problem(objectives=["a"], covariance=[1.0], arms=52, limits=list(limits))
+    session = Session(problem, rng=1)
+    rows = [("arm 1", 0.8), ("arm 2", 0.0)] * 10
+    rows += [(f"arm {a}", -100.0) for a in range(3, 53)] * 20
+    session.tell(pd.DataFrame(rows, columns=["arm", "a"]))
+    found, threshold = session.engine.ratio()
+    assert threshold == pytest.approx(LEAST, abs=1e-9)  # after 1,020 results
+    few = 1.5 * math.log1p(((5.3 - math.log(20)) / 2) ** 2)
+    assert found == pytest.approx(0.5 * 0.8**2 * 5.0 - few, abs=1e-6)

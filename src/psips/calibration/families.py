@@ -67,6 +67,7 @@ def _deciding() -> list[Family]:
         Family("deciding", "linear", {"norm": 30.0}, drawn=True),
         Family("deciding", "correlated-alternative", cap=SHORT),
         Family("deciding", "near-tie", {"gap": 0.0001}, cap=SHORT),
+        Family("deciding", "near-tie", {"gap": 0.0001, "hopeless": 200}, cap=SHORT),
         Family("deciding", "worse", {"d": 2, "gap": 0.0001, "rho": -0.95}, cap=SHORT),
         Family(
             "deciding",

@@ -50,6 +50,7 @@ from psips.kernels.ratio import (
     OFF,
     TOGETHER,
     behind_by,
+    early,
     glr_threshold,
     mirrored,
     share_of_tie,
@@ -140,6 +141,20 @@ def times(
     return 2.0 * found if twice else found
 
 
+@bare
+def results_of(p: Posterior, piece: Piece, m: int) -> float:
+    """Results of the arms that a piece is about."""
+    found = 0.0
+    for a in range(p.N.shape[0]):
+        about = False
+        for k in range(m):
+            two = piece.second[k] == a and piece.two[k] != 0.0
+            about = about or (piece.y[k] > 0.0 and (piece.first[k] == a or two))
+        if about:
+            found += p.N[a]
+    return found
+
+
 @part
 def beside_another(p: Posterior, limits: LimitModel, piece: Piece, k: int) -> bool:
     """Whether noise the other way than that which says of limit ``k`` may be wrong, too.
@@ -226,13 +241,13 @@ def evidence(
     room = room_for(p, limits)
     work, best = empty_piece(room), empty_piece(room)
     pieces = list_pieces(p, limits, allowed, inside, mode)
-    most = 1e-300
+    most, begun = 1e-300, early(float(scene.belief.tally[RESULTS]))
     for k in range(pieces.shape[0]):
         kind, a, b = pieces[k, 0], pieces[k, 1], pieces[k, 2]
         square, m = nearest_of(p, limits, inside, kind, a, b, mode, work, best)
         number = in_play(p, kind, best, m, p.tolerant)
         factor = calibration.handicap[PAIR if kind == BELOW else ESCAPE, number]
-        value = math.exp(-0.5 * factor * square)
+        value = math.exp(-0.5 * factor * square + early(results_of(p, best, m)) - begun)
         value *= times(p, limits, inside, kind, best, m, number)
         most = max(most, value)
     return -math.log(most)

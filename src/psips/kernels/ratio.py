@@ -17,6 +17,8 @@ ten thousand results; there it is lowest, and flat. With x = log t it is
 the root of a level makes small deltas err more often in relation to them, which the second term
 puts right, and what is spent in all later e-folds together is finite. Such a motion is left on
 the wrong side less often than delta, however long it is looked at (`tests/ties.py`).
+Its e-folds are those of the results of the options that tie: among hundreds of others they have
+few while t is large, so what is asked for besides after few results goes by theirs.
 
 The noise that takes theta_hat out of "i below j" in k objectives at once has the squared length
 of k normals: such a distance counts for less, ``handicap``, see `psips.rules.handicaps`.
@@ -44,6 +46,7 @@ from psips.kernels.cover import (
     OBJECTIVE,
     RECORDS,
     RIVAL,
+    Cover,
     is_complete,
 )
 from psips.kernels.front import MEMBERS
@@ -97,6 +100,12 @@ def is_time(t: int, new: int) -> bool:
     return t // period > (t - new) // period
 
 
+@bare
+def early(t: float) -> float:
+    """Return what is asked for besides after ``t`` results, if these are few."""
+    return EARLY * math.log1p((max(LOW - math.log(max(t, 1.0)), 0.0) / WIDTH) ** 2)
+
+
 @part
 def glr_threshold(model: Model, calibration: Calibration, t: float) -> float:
     """Return what the GLR must exceed after ``t`` results."""
@@ -105,10 +114,8 @@ def glr_threshold(model: Model, calibration: Calibration, t: float) -> float:
         return beta(model, calibration, t, log_inverse)
     if calibration.code == MEASURED:
         more = MORE if is_tolerant(model.slack, model.control) else 0.0
-        x = math.log(max(t, 1.0))
-        early = EARLY * math.log1p((max(LOW - x, 0.0) / WIDTH) ** 2)
-        late = LONG * math.log1p((max(x - HIGH, 0.0) / WIDTH) ** 2)
-        return calibration.lowest + early + late + more
+        late = LONG * math.log1p((max(math.log(max(t, 1.0)) - HIGH, 0.0) / WIDTH) ** 2)
+        return calibration.lowest + early(t) + late + more
     return log_inverse + math.log(math.log(1.0 + max(t, math.e)))
 
 
@@ -179,7 +186,7 @@ def all_pieces(scene: Scene, handicap: Floats) -> float:
     members, aims = front.members[: front.size[MEMBERS]], scene.model.limits.aims
     if not is_complete(cover):
         return 0.0
-    most = 1e-300
+    most, begun = 1e-300, early(float(scene.belief.tally[RESULTS]))
     for k in range(cover.life[RECORDS]):
         z, m = cover.shape[k, ANSWER], cover.shape[k, CONSTRAINTS]
         x = cover.terms[k, 0, RIVAL]
@@ -189,6 +196,8 @@ def all_pieces(scene: Scene, handicap: Floats) -> float:
             in_play = counts_for(p, True, z, m, x, cover.y[k])
         factor = handicap[PAIR if pair else ESCAPE, in_play]
         value = math.exp(-0.5 * factor * cover.r[k] ** 2)
+        if p.separate:
+            value *= math.exp(early(results_of(p, cover, k)) - begun)
         if 2.0 * value * members.shape[0] <= most:
             continue  # others are nearer, however often this one counts
         twice = False
@@ -204,6 +213,21 @@ def all_pieces(scene: Scene, handicap: Floats) -> float:
             value *= chances(p, aims, z, members)
         most = max(most, value)
     return -math.log(most)
+
+
+@bare
+def results_of(p: Posterior, cover: Cover, k: int) -> float:
+    """Results of the arms that piece ``k`` is about."""
+    found = p.N[cover.shape[k, ANSWER]]
+    for i in range(cover.shape[k, CONSTRAINTS]):
+        seen = cover.y[k, i] <= 0.0
+        for j in range(i):
+            seen = seen or (
+                cover.y[k, j] > 0.0 and cover.terms[k, j, RIVAL] == cover.terms[k, i, RIVAL]
+            )
+        if not seen:
+            found += p.N[cover.terms[k, i, RIVAL]]
+    return found
 
 
 @part

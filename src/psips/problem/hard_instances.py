@@ -21,6 +21,7 @@ from psips.problem.problem import Problem
 
 CLEAR = 0.5  # how clearly the arms that only stand around differ from the others, in sd
 SPREAD = 2.0  # their standard deviation
+FAR = 100.0  # sd by which hopeless arms are behind
 TRIES = 10_000  # drawn before giving up
 KINDS = ("dominated", "incomparable", "tied")
 
@@ -35,14 +36,19 @@ class Truth(NamedTuple):
     items: ItemNoise | None = None
 
 
-def near_tie(gap: float = 0.1, d: int = 1, lead: float = 2.0, rho: float = 0.0) -> Truth:
-    """Two arms, the first ahead by gap in one objective and by lead in the others."""
+def near_tie(
+    gap: float = 0.1, d: int = 1, lead: float = 2.0, rho: float = 0.0, hopeless: int = 0
+) -> Truth:
+    """Two arms, the first ahead by gap in one objective, else by lead; others are far off."""
     _check_d(d, 1)
     _check_nonzero("gap", gap)
     _check_nonzero("lead", lead)
     ahead = np.full(d, float(lead))
     ahead[0] = gap
-    return plain_truth("near-tie", np.vstack([ahead, np.zeros(d)]), equal(d, rho))
+    check_count("hopeless", hopeless, 0)
+    means = np.full((2 + hopeless, d), -FAR)
+    means[:2] = [ahead, np.zeros(d)]
+    return plain_truth("near-tie", means, equal(d, rho))
 
 
 def worse(d: int = 4, gap: float = 0.3, rho: float = 0.0, K: int = 2, seed: int = 0) -> Truth:
