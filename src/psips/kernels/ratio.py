@@ -281,20 +281,25 @@ def chances(p: Posterior, aims: Floats, z: int, members: Ints) -> float:
 def share_of_tie(behind: float, held: float, alike: float) -> float:
     """Return what a tie counts for beside one in which an answer is behind by ``held``.
 
-    Where the two vary together, less. Where they vary against each other by what is left of it
-    when the noise of the other is taken out: at the stop such a tie looks clear.
+    Where the two vary together, less; and if the answer is not ahead by more than what the
+    noise that made it ``held`` leaves room for. Where they vary against each other by what is
+    left of it when that noise is taken out: at the stop such a tie looks clear.
     """
     rest = math.sqrt(max(1.0 - alike * alike, 0.0))
+    left = (behind - alike * held) / max(rest, OFF)
     if alike >= 0.0:
-        return rest * share_of_chance(behind)
-    return share_of_chance((behind - alike * held) / max(rest, OFF))
+        return rest * share_of_chance(left, behind)
+    return share_of_chance(left, left)
 
 
 @bare
-def share_of_chance(behind: float) -> float:
-    """Return what a tie counts for with what an answer is behind by so many standard errors."""
-    ahead, held = (AWAY + behind) / (AWAY - NEARBY), (HOLDING - behind) / (HOLDING - HELD)
-    return AGAIN * max(min(ahead, held, 1.0), 0.0)
+def share_of_chance(ahead: float, behind: float) -> float:
+    """Return what a tie counts for with what an answer is behind by so many standard errors.
+
+    ``ahead`` decides how far it may be ahead, negative if it is, and ``behind`` how far behind.
+    """
+    far, held = (AWAY + ahead) / (AWAY - NEARBY), (HOLDING - behind) / (HOLDING - HELD)
+    return AGAIN * max(min(far, held, 1.0), 0.0)
 
 
 @part
