@@ -148,14 +148,20 @@ def test_an_option_that_any_of_several_may_beat_counts_as_often(
     assert session.engine.ratio()[0] == pytest.approx(evidence - math.log(counted), abs=1e-6)
 
 
-def test_chances_that_vary_together_are_fewer() -> None:
+@pytest.mark.parametrize(
+    ("second", "counted"),
+    [
+        (0.05, 1 + 1.25 * math.sqrt(0.75) * (2.5 + (0.5 - 1.75) / math.sqrt(0.75)) / 1.5),
+        (-0.1, 1.0),  # noise by which the first holds z would not have left it ahead
+    ],
+)
+def test_chances_that_vary_together_are_fewer(second: float, counted: float) -> None:
     """Leads over two members in one objective share the noise of the option itself."""
     problem = Problem(objectives=["a", "b"], covariance=[1.0] * 2, arms=3)
     session = Session(problem, rng=1)
-    means = [(0.0, 0.0), (0.35, 5.0), (-0.1, 10.0)]
+    means = [(0.0, 0.0), (0.35, 5.0), (second, 10.0)]
     rows = [(f"arm {a + 1}", *x) for a, x in enumerate(means)] * 200
     session.tell(pd.DataFrame(rows, columns=["arm", "a", "b"]))
-    counted = 1 + 1.25 * math.sqrt(1 - 0.5**2)
     evidence = 0.5 * 0.35**2 * 100.0 - math.log(counted)
     assert session.engine.ratio()[0] == pytest.approx(evidence, abs=1e-6)
 
