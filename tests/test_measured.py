@@ -157,11 +157,11 @@ def test_an_option_that_any_of_several_may_beat_counts_as_often(
 )
 def test_chances_that_vary_together_are_fewer(second: float, counted: float) -> None:
     """Leads over two members in one objective share the noise of the option itself."""
-    problem = Problem(objectives=["a", "b"], covariance=[1.0] * 2, arms=3)
+    problem = Problem(objectives=["a", "b", "c"], covariance=[1.0] * 3, arms=3)
     session = Session(problem, rng=1)
-    means = [(0.0, 0.0), (0.35, 5.0), (second, 10.0)]
+    means = [(0.0, 0.0, 0.0), (0.35, 5.0, 10.0), (second, 10.0, 5.0)]
     rows = [(f"arm {a + 1}", *x) for a, x in enumerate(means)] * 200
-    session.tell(pd.DataFrame(rows, columns=["arm", "a", "b"]))
+    session.tell(pd.DataFrame(rows, columns=["arm", "a", "b", "c"]))
     evidence = 0.5 * 0.35**2 * 100.0 - math.log(counted)
     assert session.engine.ratio()[0] == pytest.approx(evidence, abs=1e-6)
 
