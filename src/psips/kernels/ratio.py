@@ -186,7 +186,9 @@ def all_pieces(scene: Scene, handicap: Floats) -> float:
     members, aims = front.members[: front.size[MEMBERS]], scene.model.limits.aims
     if not is_complete(cover):
         return 0.0
-    most, begun = 1e-300, early(float(scene.belief.tally[RESULTS]))
+    most, told = 1e-300, float(scene.belief.tally[RESULTS])
+    few = told - float(scene.model.h) + 2.0  # with features the first of them tell of all
+    begun = early(told)
     for k in range(cover.life[RECORDS]):
         z, m = cover.shape[k, ANSWER], cover.shape[k, CONSTRAINTS]
         x = cover.terms[k, 0, RIVAL]
@@ -195,9 +197,9 @@ def all_pieces(scene: Scene, handicap: Floats) -> float:
         if pair:
             in_play = counts_for(p, True, z, m, x, cover.y[k])
         factor = handicap[PAIR if pair else ESCAPE, in_play]
-        value = math.exp(-0.5 * factor * cover.r[k] ** 2)
         if p.separate:
-            value *= math.exp(early(results_of(p, cover, k)) - begun)
+            few = results_of(p, cover, k)
+        value = math.exp(-0.5 * factor * cover.r[k] ** 2 + early(few) - begun)
         if 2.0 * value * members.shape[0] <= most:
             continue  # others are nearer, however often this one counts
         twice = False
