@@ -25,7 +25,7 @@ from psips.problem.limits import keeping, optimal_and_allowed
 from psips.problem.problem_file import read_problem_file
 from psips.report import report
 from psips.session.verdicts import verdicts_of
-from psips.simulation import simulate
+from psips.simulation import simulate, simulate_many
 from psips.simulation.environments import environment_of
 from psips.study import Study
 from psips.theory.geometry import complexity
@@ -605,3 +605,20 @@ def test_a_noisy_option_between_two_counts_twice_beside_a_limit() -> None:
     session.tell(pd.DataFrame(rows, columns=["arm", "a", "b"]))
     found = session.engine.ratio()[0]
     assert found == pytest.approx(0.5 * 200.0 * 0.2**2 - np.log(2.0), rel=1e-2)
+
+
+def test_a_member_is_escaped_from_once() -> None:
+    """Rounding that is large beside the noise left it holding, and the tree without an end."""
+    problem = Problem(
+        arms=2,
+        objectives={"a": "max", "b": "limit"},
+        limits=["b <= 0"],
+        covariance=[np.diag([1e-12, 1.0])] * 2,
+    )
+    session = Session(problem, rng=1)
+    rows = [("arm 1", 2.0, 0.3), ("arm 2", 1.0, -5.0)] * 200
+    session.tell(pd.DataFrame(rows, columns=["arm", "a", "b"]))
+    assert session.status().candidate_set == ("arm 2",)
+    assert session.engine.ratio()[0] == pytest.approx(0.5 * 200.0 * 0.3**2)
+    made = Instance("quiet", problem, np.array([[2.0, 1e-4], [1.0, -5.0]]))
+    assert simulate_many(made, runs=20, seed=1, max_results=300).errors <= 5

@@ -50,6 +50,7 @@ from psips.kernels.ratio import (
     OFF,
     TOGETHER,
     behind_by,
+    counted,
     early,
     glr_threshold,
     mirrored,
@@ -141,17 +142,16 @@ def times(
     return 2.0 * found if twice else found
 
 
-@bare
-def results_of(p: Posterior, piece: Piece, m: int) -> float:
-    """Results of the arms that a piece is about."""
-    found = 0.0
-    for a in range(p.N.shape[0]):
-        about = False
-        for k in range(m):
-            two = piece.second[k] == a and piece.two[k] != 0.0
-            about = about or (piece.y[k] > 0.0 and (piece.first[k] == a or two))
-        if about:
-            found += p.N[a]
+@part
+def results_of(scene: Scene, piece: Piece, m: int) -> float:
+    """About how many results tell of a piece, see `psips.kernels.ratio.results_of`."""
+    C, found = scene.posterior.C, float(scene.belief.tally[RESULTS])
+    for k in range(m):
+        if piece.y[k] > 0.0:
+            a, b, c = piece.first[k], piece.second[k], piece.metric[k]
+            one, two = piece.one[k] ** 2 * C[a, c, c], piece.two[k] ** 2 * C[b, c, c]
+            alone = one * counted(scene, a, c) + two * counted(scene, b, c)
+            found = min(found, 2.0 * alone / (one + two))
     return found
 
 
@@ -247,7 +247,7 @@ def evidence(
         square, m = nearest_of(p, limits, inside, kind, a, b, mode, work, best)
         number = in_play(p, kind, best, m, p.tolerant)
         factor = calibration.handicap[PAIR if kind == BELOW else ESCAPE, number]
-        value = math.exp(-0.5 * factor * square + early(results_of(p, best, m)) - begun)
+        value = math.exp(-0.5 * factor * square + early(results_of(scene, best, m)) - begun)
         value *= times(p, limits, inside, kind, best, m, number)
         most = max(most, value)
     return -math.log(most)

@@ -166,15 +166,28 @@ def gains_of(p: Posterior, piece: Piece, m: int, gains: Floats) -> None:
 
 @part
 def holder(
-    p: Posterior, aims: Floats, piece: Piece, m: int, z: int, inside: Mask, room: Floats
+    p: Posterior,
+    aims: Floats,
+    piece: Piece,
+    m: int,
+    z: int,
+    inside: Mask,
+    done: Ints,
+    room: Floats,
 ) -> int:
-    """Which x in S holds z back most at the nearest point; -1 if none. ``room`` is (d,)."""
+    """Which x in S holds z back most at the nearest point; -1 if none. ``room`` is (d,).
+
+    Not one of those ``done``, from which z escapes there: what is left of a lead is rounding.
+    """
     n, d = p.mu.shape
     for c in range(d):
         room[c] = moved(p, piece, m, z, c)
     worst, most = -1, 0.0
     for x in range(n):
-        if inside[x]:
+        candidate = inside[x]
+        for other in done:
+            candidate = candidate and other != x
+        if candidate:
             behind = np.inf
             for c in range(d):
                 if aims[c] > 0.0:
@@ -232,7 +245,7 @@ def entering(
             square = project(p, work, m) if m > 0 else 0.0
             x = -1
             if square < nearest and escaping:
-                x = holder(p, limits.aims, work, m, z, inside, room)
+                x = holder(p, limits.aims, work, m, z, inside, over[:depth], room)
             if square < nearest and x < 0:
                 nearest, found = square, m
                 _copy(work, m, best)

@@ -17,8 +17,8 @@ ten thousand results; there it is lowest, and flat. With x = log t it is
 the root of a level makes small deltas err more often in relation to them, which the second term
 puts right, and what is spent in all later e-folds together is finite. Such a motion is left on
 the wrong side less often than delta, however long it is looked at (`tests/ties.py`).
-Its e-folds are those of the results of the options that tie: among hundreds of others they have
-few while t is large, so what is asked for besides after few results goes by theirs.
+Its e-folds are those of the results that tell of the tie: among hundreds of others two options
+have few while t is large, so what is asked for besides after few results goes by `results_of`.
 
 The noise that takes theta_hat out of "i below j" in k objectives at once has the squared length
 of k normals: such a distance counts for less, ``handicap``, see `psips.rules.handicaps`.
@@ -46,7 +46,6 @@ from psips.kernels.cover import (
     OBJECTIVE,
     RECORDS,
     RIVAL,
-    Cover,
     is_complete,
 )
 from psips.kernels.front import MEMBERS
@@ -187,7 +186,6 @@ def all_pieces(scene: Scene, handicap: Floats) -> float:
     if not is_complete(cover):
         return 0.0
     most, told = 1e-300, float(scene.belief.tally[RESULTS])
-    few = told - float(scene.model.h) + 2.0  # with features the first of them tell of all
     begun = early(told)
     for k in range(cover.life[RECORDS]):
         z, m = cover.shape[k, ANSWER], cover.shape[k, CONSTRAINTS]
@@ -197,8 +195,11 @@ def all_pieces(scene: Scene, handicap: Floats) -> float:
         if pair:
             in_play = counts_for(p, True, z, m, x, cover.y[k])
         factor = handicap[PAIR if pair else ESCAPE, in_play]
-        if p.separate:
-            few = results_of(p, cover, k)
+        few = told
+        for i in range(m):
+            if cover.y[k, i] > 0.0:
+                rival, c = cover.terms[k, i, RIVAL], cover.terms[k, i, OBJECTIVE]
+                few = min(few, results_of(scene, z, rival, c))
         value = math.exp(-0.5 * factor * cover.r[k] ** 2 + early(few) - begun)
         if 2.0 * value * members.shape[0] <= most:
             continue  # others are nearer, however often this one counts
@@ -217,19 +218,41 @@ def all_pieces(scene: Scene, handicap: Floats) -> float:
     return -math.log(most)
 
 
+@part
+def results_of(scene: Scene, z: int, x: int, c: int) -> float:
+    """About how many results tell of the lead of z over x in ``c``.
+
+    Twice the variance that it has by one result of either over that which it has: N_z + N_x
+    where these are balanced. With features its variance over what another result takes off
+    it, of the arm that tells most, which is the same where they are.
+    """
+    p = scene.posterior
+    if p.separate:
+        of_z, of_x = p.C[z, c, c], p.C[x, c, c]
+        alone = of_z * counted(scene, z, c) + of_x * counted(scene, x, c)
+        return 2.0 * alone / (of_z + of_x)
+    if p.G.shape[0] > 0:
+        return float(scene.belief.tally[RESULTS])
+    h = p.W.shape[1]
+    along = floats(h)  # V^-1 (z - x)
+    for i in range(h):
+        for j in range(h):
+            along[i] += p.F[i, j] * (p.W[z, j] - p.W[x, j])
+    most = 1e-300
+    for a in range(p.A.shape[0]):
+        told = 0.0
+        for i in range(h):
+            told += p.A[a, i] * along[i]
+        most = max(most, told * told)
+    return apart(p, z, x) / most
+
+
 @bare
-def results_of(p: Posterior, cover: Cover, k: int) -> float:
-    """Results of the arms that piece ``k`` is about."""
-    found = p.N[cover.shape[k, ANSWER]]
-    for i in range(cover.shape[k, CONSTRAINTS]):
-        seen = cover.y[k, i] <= 0.0
-        for j in range(i):
-            seen = seen or (
-                cover.y[k, j] > 0.0 and cover.terms[k, j, RIVAL] == cover.terms[k, i, RIVAL]
-            )
-        if not seen:
-            found += p.N[cover.terms[k, i, RIVAL]]
-    return found
+def counted(scene: Scene, a: int, c: int) -> float:
+    """Results of arm ``a`` that have objective ``c``."""
+    if scene.model.noise.partial:
+        return max(scene.belief.scatter.count[a, c, c], 1.0)
+    return scene.posterior.N[a]
 
 
 @part
