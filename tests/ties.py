@@ -22,7 +22,7 @@ NEAR = 0.06  # .. standard deviation of a step from which on
 
 
 def looks(most: float) -> Iterator[int]:
-    """Times at which the default sums all pieces, results being told one by one."""
+    """Times at which the default looks at all pieces, results being told one by one."""
     t = 2
     while t <= most:
         period = 1 + t // EVERY

@@ -201,7 +201,7 @@ def all_pieces(scene: Scene, handicap: Floats) -> float:
                 rival, c = cover.terms[k, i, RIVAL], cover.terms[k, i, OBJECTIVE]
                 few = min(few, results_of(scene, z, rival, c))
         value = math.exp(-0.5 * factor * cover.r[k] ** 2 + early(few) - begun)
-        if 2.0 * value * members.shape[0] <= most:
+        if 2.0 * AGAIN * value * members.shape[0] <= most:
             continue  # others are nearer, however often this one counts
         twice = False
         if not p.diagonal:
@@ -224,7 +224,8 @@ def results_of(scene: Scene, z: int, x: int, c: int) -> float:
 
     Twice the variance that it has by one result of either over that which it has: N_z + N_x
     where these are balanced. With features its variance over what another result takes off
-    it, of the arm that tells most, which is the same where they are.
+    it, of the arm that tells most, which is the same where they are. All results where the
+    posterior is joint.
     """
     p = scene.posterior
     if p.separate:
@@ -276,13 +277,13 @@ def together(p: Posterior, aims: Floats, z: int, x: int) -> bool:
 
 @part
 def chances(p: Posterior, aims: Floats, z: int, members: Ints) -> float:
-    """How often z might have been taken for dominated: once, and once for each near-tie more.
+    """How often z might have been taken for dominated: once, and AGAIN for each near-tie more.
 
     Where z is ahead of several members by a hair in one objective each, the noise of any of
     them may decide. Besides the member that holds z most those count that may tie with it: in
-    full up to NEARBY standard errors behind z, and not at all from AWAY on; those that hold z
-    too are in its piece, and count the less, see `share_of_chance`. So do those whose leads
-    vary together.
+    full while z is ahead by at most NEARBY standard errors of what the noise of the first
+    leaves open, and not at all from AWAY on; those that hold z too are in its piece, and count
+    the less, see `share_of_chance`. So do those whose leads vary together.
     """
     safest, held, at = -np.inf, -1, 0
     for x in members:
@@ -306,9 +307,9 @@ def chances(p: Posterior, aims: Floats, z: int, members: Ints) -> float:
 def share_of_tie(behind: float, held: float, alike: float) -> float:
     """Return what a tie counts for beside one in which an answer is behind by ``held``.
 
-    Where the two vary together, less; and if the answer is not ahead by more than what the
-    noise that made it ``held`` leaves room for. Where they vary against each other by what is
-    left of it when that noise is taken out: at the stop such a tie looks clear.
+    Where the two vary together it counts less, and not at all if the answer is ahead by more
+    than the noise that holds it leaves room for. Where they vary against each other, what
+    counts is the lead with that noise taken out: at the stop such a tie looks clear.
     """
     rest = math.sqrt(max(1.0 - alike * alike, 0.0))
     left = (behind - alike * held) / max(rest, OFF)
@@ -319,7 +320,7 @@ def share_of_tie(behind: float, held: float, alike: float) -> float:
 
 @bare
 def share_of_chance(ahead: float, behind: float) -> float:
-    """Return what a tie counts for with what an answer is behind by so many standard errors.
+    """Return what a tie counts for, by how many standard errors an answer is behind.
 
     ``ahead`` decides how far it may be ahead, negative if it is, and ``behind`` how far behind.
     """
@@ -345,9 +346,10 @@ def behind_by(p: Posterior, aims: Floats, z: int, x: int) -> tuple[float, int]:
 def mirrored(p: Posterior, aims: Floats, inside: Mask, z: int, x: int, c: int) -> bool:
     """Whether noise the other way than that which parts z and x in ``c`` may be wrong, too.
 
-    It is if another pair ties in that noise, and its order matters. Of z: it parts z and v the
-    other way round; or as x and z, and z would dominate a member v. Of x, as it does z: v would
-    then dominate x; or escape from it, and z is no better.
+    It is if another pair ties in that noise, and its order matters. A pair of z and v: either
+    the noise moves v against x; or with x, and z would then dominate v, a member. A pair of x
+    and v, where the noise moves v as z: v, a member, would dominate x; or v, no member, would
+    escape from x, and z does not hold it.
     """
     spread = math.sqrt(variance(p, z, x, c, apart(p, z, x)))
     ahead = lead(p.mu, p.slack, z, x, c) / spread

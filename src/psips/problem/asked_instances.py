@@ -90,7 +90,7 @@ def beside_limit(
     tolerance: float = 0.0,
     told: str = "given",
 ) -> Truth:
-    """Toxicity above its limit or below it by a little; the last option has loud sd."""
+    """Options a little beside a limit, of toxicity mostly; the last has loud sd."""
     check_positive("by", by)
     if kind not in SIDES:
         raise unknown("kind", kind, SIDES)

@@ -39,7 +39,7 @@ class Truth(NamedTuple):
 def near_tie(
     gap: float = 0.1, d: int = 1, lead: float = 2.0, rho: float = 0.0, hopeless: int = 0
 ) -> Truth:
-    """Two arms, the first ahead by gap in one objective, else by lead; others are far off."""
+    """Two arms, the first ahead by gap in one objective, else by lead; hopeless others."""
     _check_d(d, 1)
     _check_nonzero("gap", gap)
     _check_nonzero("lead", lead)

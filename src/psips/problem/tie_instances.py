@@ -1,6 +1,6 @@
 """Truths with many near-ties at once, of any structure: a search for rules that err draws them.
 
-Every break of a promise so far was where several things tie. So values are drawn from a few
+Rules err most where several things tie. So values are drawn from a few
 levels far apart, and those on one level differ by a hair.
 """
 
@@ -75,7 +75,7 @@ def linear_ties(
     answers: int = 0,
     seed: int = 0,
 ) -> Truth:
-    """Features of -1, 0 and 1; coefficients are 0 or lead, up to about gap.
+    """Features of -1, 0 and 1; coefficients are 0, lead or -lead, up to about gap.
 
     Some features are in units ten times as small. With ``answers`` the question is about so
     many others.
