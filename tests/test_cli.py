@@ -208,7 +208,7 @@ def test_parameters_of_an_instance_are_options(run: Any, command: str) -> None:
     assert (code, err) == (0, "")
     settings = json.loads(out)["settings"]
     assert settings["instance"] == "near-tie"
-    assert settings["params"] == {"gap": 0.5, "d": 2, "lead": 2.0, "rho": 0.0}
+    assert settings["params"] == {"gap": 0.5, "d": 2, "lead": 2.0, "rho": 0.0, "hopeless": 0}
 
 
 @pytest.mark.parametrize(

@@ -383,7 +383,7 @@ def test_few_results_of_the_options_that_tie_are_few_among_many(limits: tuple[st
     found, threshold = session.engine.ratio()
     assert threshold == pytest.approx(LEAST, abs=1e-9)  # after 1,020 results
     few = 1.5 * math.log1p(((5.3 - math.log(20)) / 2) ** 2)
-    assert found == pytest.approx(0.5 * 0.8**2 * 5.0 - few, abs=1e-6)
+    assert found == pytest.approx(0.5 * 0.8**2 * 5.0 * LEAST / (LEAST + few), abs=1e-6)
 
 
 def test_first_results_that_span_many_features_are_not_counted() -> None:
@@ -399,7 +399,8 @@ def test_first_results_that_span_many_features_are_not_counted() -> None:
     found, threshold = session.engine.ratio()
     early = [1.5 * math.log1p(((5.3 - math.log(t)) / 2) ** 2) for t in (78, 20)]
     assert threshold == pytest.approx(LEAST + early[0], abs=1e-9)
-    assert found == pytest.approx(0.5 * 0.8**2 * 5.0 - early[1] + early[0], abs=1e-4)
+    share = (LEAST + early[0]) / (LEAST + early[1])
+    assert found == pytest.approx(0.5 * 0.8**2 * 5.0 * share, abs=1e-4)
 
 
 def evidence_after(problem: Problem, rows: list[tuple[object, ...]]) -> float:
@@ -417,7 +418,8 @@ def test_results_that_do_not_tell_of_a_tie_are_not_counted(after: int) -> None:
     Those of another option that shares no feature with it: 176 of 3,282 by 300 (71 of 2,277).
     """
     early = 1.5 * math.log1p(((5.3 - math.log(2 * after)) / 2) ** 2)
-    wanted = pytest.approx(0.5 * 0.9**2 * after / 2 - early, abs=1e-6)
+    share = LEAST / (LEAST + early)
+    wanted = pytest.approx(0.5 * 0.9**2 * after / 2 * share, abs=1e-6)
     partial = Problem(objectives=["a", "b"], covariance=[1.0] * 2, arms=2, partial=True)
     rows: list[tuple[object, ...]] = [("arm 1", None, 9.0), ("arm 2", None, 0.0)] * 120
     rows += [("arm 1", 0.9, 9.0), ("arm 2", 0.0, 0.0)] * after

@@ -119,7 +119,7 @@ def judge_glr(run: Run) -> int:
         if is_time(t, run.latest[NEW]):
             no_draws(run)
             call(run.steps[REBUILD], run)
-            found = all_pieces(scene, calibration.handicap)
+            found = all_pieces(scene, calibration.handicap, threshold)
     outcome[THRESHOLD] = threshold
     outcome[STOPPED] = 1.0 if found >= threshold else 0.0
     outcome[EVIDENCE] = found if found >= threshold else 0.0

@@ -241,15 +241,17 @@ def evidence(
     room = room_for(p, limits)
     work, best = empty_piece(room), empty_piece(room)
     pieces = list_pieces(p, limits, allowed, inside, mode)
-    most, begun = 1e-300, early(float(scene.belief.tally[RESULTS]))
+    most, t = 1e-300, float(scene.belief.tally[RESULTS])
+    threshold, begun = glr_threshold(scene.model, calibration, t), early(t)
     for k in range(pieces.shape[0]):
         kind, a, b = pieces[k, 0], pieces[k, 1], pieces[k, 2]
         square, m = nearest_of(p, limits, inside, kind, a, b, mode, work, best)
         number = in_play(p, kind, best, m, p.tolerant)
         factor = calibration.handicap[PAIR if kind == BELOW else ESCAPE, number]
-        value = math.exp(-0.5 * factor * square + early(results_of(scene, best, m)) - begun)
+        share = threshold / (threshold + early(results_of(scene, best, m)) - begun)
+        value = math.exp(-0.5 * factor * square)
         value *= times(p, limits, inside, kind, best, m, number)
-        most = max(most, value)
+        most = max(most, value**share)
     return -math.log(most)
 
 

@@ -166,7 +166,7 @@ def passes(scene: Scene, handicap: Floats, threshold: float) -> float:
 
 @standing
 @part
-def all_pieces(scene: Scene, handicap: Floats) -> float:
+def all_pieces(scene: Scene, handicap: Floats, threshold: float) -> float:
     """Evidence against all of Alt, from a fresh cover: that against the nearest of its pieces.
 
     A lone near-tie, which is what the threshold is made for, is left on the wrong side by half
@@ -180,6 +180,9 @@ def all_pieces(scene: Scene, handicap: Floats) -> float:
     last, and by then what noise has done to the first is seen. Not so where the set is wrong
     by any one of them, and what noise has done to one hides the others: an answer that is
     ahead of several members by a hair, see `chances`, counts as often.
+
+    ``threshold`` is that after all results. Where few of them tell of a piece it is higher for
+    it; instead its evidence is taken for less, in the same relation.
     """
     p, front, cover = scene.posterior, scene.front, scene.cover
     members, aims = front.members[: front.size[MEMBERS]], scene.model.limits.aims
@@ -200,8 +203,9 @@ def all_pieces(scene: Scene, handicap: Floats) -> float:
             if cover.y[k, i] > 0.0:
                 rival, c = cover.terms[k, i, RIVAL], cover.terms[k, i, OBJECTIVE]
                 few = min(few, results_of(scene, z, rival, c))
-        value = math.exp(-0.5 * factor * cover.r[k] ** 2 + early(few) - begun)
-        if 2.0 * AGAIN * value * members.shape[0] <= most:
+        share = threshold / (threshold + early(few) - begun)
+        value = math.exp(-0.5 * factor * cover.r[k] ** 2)
+        if (2.0 * AGAIN * value * members.shape[0]) ** share <= most:
             continue  # others are nearer, however often this one counts
         twice = False
         if not p.diagonal:
@@ -214,7 +218,7 @@ def all_pieces(scene: Scene, handicap: Floats) -> float:
             value *= 2.0
         if not pair:
             value *= chances(p, aims, z, members)
-        most = max(most, value)
+        most = max(most, value**share)
     return -math.log(most)
 
 
@@ -401,12 +405,12 @@ def weigh_ratio(scene: Scene, calibration: Calibration, spare: float) -> tuple[f
 
     ``spare`` is the largest inflation of any draw, as in `psips.kernels.tree.build`.
     """
-    t = float(scene.belief.tally[RESULTS])
+    threshold = glr_threshold(scene.model, calibration, float(scene.belief.tally[RESULTS]))
     build(scene, spare)
     found = likelihood_ratio(scene, calibration.handicap, np.inf)
     if calibration.code == MEASURED:
-        found = min(found, all_pieces(scene, calibration.handicap))
-    return found, glr_threshold(scene.model, calibration, t)
+        found = min(found, all_pieces(scene, calibration.handicap, threshold))
+    return found, threshold
 
 
 def lowest(log_inverse: float) -> float:
