@@ -25,6 +25,9 @@ from psips.study.drafting import as_toml, draft_design, read_table
 MEANS = {"AZ": (10.0, 2.0), "BNT": (11.0, 2.5), "m1273": (11.5, 4.0), "CVn": (9.0, 2.2)}
 
 
+DRAFT = "init past.csv --objective IgG=max --objective toxicity"
+
+
 def past(n: int = 80, holes: tuple[int, ...] = (16, 43)) -> str:
     """Past results as a spreadsheet in Germany writes them; lines 18 and 45 have a hole."""
     rng = np.random.default_rng(3)
@@ -69,10 +72,10 @@ def test_from_past_results_to_a_report(folder: Path) -> None:
         done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL)
         return done.returncode, done.stdout, COMPILING.sub("", done.stderr)
 
-    code, out, err = shell("psips init past.csv --name trial")
+    code, out, err = shell(f"psips {DRAFT} --name trial")
     assert (code, err) == (0, "")
     assert "past.csv was read with cells separated by semicolons, decimal commas" in out
-    assert "IgG: more is better (guessed: look at it)" in out
+    assert "IgG: more is better\n" in out
     assert "toxicity: less is better (guessed: look at it)" in out
     assert "2 of 80 results lack a value" in out
     told = out.partition("next:\n")[2].splitlines()
@@ -102,9 +105,9 @@ def test_from_past_results_to_a_report(folder: Path) -> None:
 
 
 def test_the_draft(folder: Path, run: Any) -> None:
-    assert run("init past.csv")[0] == 0
+    assert run(DRAFT)[0] == 0
     text = (folder / "design.toml").read_text()
-    assert text.count("# guessed") == 2
+    assert text.count("# guessed") == 1
     assert "# Column 'Datum' is text: left out." in text
     assert "# Column 'Nr' looks like a label: left out." in text
     assert "(78 complete results; the true ones are 0.86 to 1.19 times these" in text
@@ -115,7 +118,8 @@ def test_the_draft(folder: Path, run: Any) -> None:
         "toxicity": "min",
     }
     assert (problem.noise, problem.partial) == ("per-arm", True)
-    scatter = draft_design(read_table(folder / "past.csv")).covariance
+    way = {"IgG": "max", "toxicity": None}
+    scatter = draft_design(read_table(folder / "past.csv"), objectives=way).covariance
     assert np.sqrt(np.diag(scatter)) == pytest.approx([1.0, 0.5], rel=0.3)
     code, out, err = run("init past.csv --out chosen.toml --objective toxicity=max --name x")
     assert (code, err) == (0, "")
@@ -125,13 +129,24 @@ def test_the_draft(folder: Path, run: Any) -> None:
     assert (chosen.name, chosen.objectives, chosen.directions) == ("x", ("toxicity",), ("max",))
 
 
+def test_a_direction_that_no_name_settles_is_asked_for(folder: Path, run: Any) -> None:
+    code, out, err = run("init past.csv")
+    assert (code, out) == (2, "")
+    assert err == (
+        "psips: whether more or less of 'IgG' is better does not follow from the name: say "
+        "it, as in --objective IgG=max --objective toxicity=min (max: more is better, min: "
+        "less)\n"
+    )
+    assert not (folder / "design.toml").exists()
+
+
 def test_a_file_that_exists_stays(folder: Path, run: Any) -> None:
     (folder / "design.toml").write_text("mine")
     code, out, err = run("init past.csv")
     assert (code, out) == (2, "")
     assert "design.toml exists already" in err
     assert (folder / "design.toml").read_text() == "mine"
-    assert run("init past.csv --force")[0] == 0
+    assert run(f"{DRAFT} --force")[0] == 0
     assert tomllib.loads((folder / "design.toml").read_text())["name"] == "past"
     before = (folder / "design.toml").read_text()
     (folder / "past.csv").write_text("arm;x\nA;1\n")
@@ -293,7 +308,7 @@ def test_what_check_says(folder: Path, run: Any) -> None:
 
 
 def test_an_outlier_is_named_by_its_line(folder: Path, run: Any) -> None:
-    assert run("init past.csv")[0] == 0
+    assert run(DRAFT)[0] == 0
     lines = past().splitlines()
     cells = lines[30].split(";")
     lines[30] = ";".join([*cells[:3], cells[3].replace(",", ""), *cells[4:]])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from psips.errors import InputError, quote
 from psips.evaluation.desks import has_next
+from psips.input.directions import with_directions
 from psips.problem import Problem
 from psips.session import Session
 
@@ -58,7 +59,7 @@ class Contest:
         **choices: Any,
     ) -> None:
         self.arms = list(arms)
-        self.objectives = objectives
+        self.objectives = objectives = with_directions(objectives)
         self.values = values
         self.patience = patience
         self._seed, self._choices = seed, choices

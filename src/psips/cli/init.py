@@ -49,10 +49,11 @@ def init(
     """
     check_target(out, force)
     with progress_line("reading"):
-        from psips.study.drafting import as_toml, draft_design, read_directions, read_table
+        from psips.input.directions import read_ways
+        from psips.study.drafting import as_toml, draft_design, read_table
 
         grid = read_table(results, sheet, arm_column)
-    chosen = read_directions(objective) if objective else None
+    chosen = read_ways(objective) if objective else None
     if os.isatty(0):
         chosen = _ask(grid, chosen)
     draft = draft_design(grid, name, chosen)
@@ -63,7 +64,8 @@ def init(
 
 def _ask(grid: Grid, chosen: dict[str, str | None] | None) -> dict[str, str | None]:
     """Ask for the direction of each objective that has none yet."""
-    from psips.study.drafting import find_objectives, guess_direction
+    from psips.input.directions import guess_direction
+    from psips.study.drafting import find_objectives
 
     if chosen is None:
         chosen = dict.fromkeys(find_objectives(grid)[0])

@@ -15,6 +15,7 @@ import numpy as np
 from psips.errors import InputError, counted, quote
 from psips.evaluation.desks import Ask, Desk, SessionDesk, StudyDesk
 from psips.evaluation.pool import Done, Function, Pool, make_pool
+from psips.input.directions import with_directions
 from psips.problem import Problem
 from psips.session import Session
 from psips.session.choices import check_count
@@ -108,7 +109,9 @@ def evaluate(
         Returns the values of one result: a mapping by objective, a sequence in their order, or
         one number. A coroutine function is awaited.
     objectives : as of `Problem`
-        Left out if a study is given.
+        Left out if a study is given. A direction that is not given is guessed by the name
+        (less of ``cost`` is better, more of ``accuracy``), with a warning; a name that does
+        not settle it is refused.
     workers : int
     pool : "threads", "processes" or "asyncio", optional
         Threads if left out, or an event loop if ``run`` is a coroutine function. For processes
@@ -154,6 +157,8 @@ def evaluate(
         raise InputError(f"retries must be a whole number of at least 0, got {quote(retries)}")
     if timeout is not None and not 0 < timeout < math.inf:
         raise InputError(f"the timeout must be a positive number of seconds, got {timeout!r}")
+    if study is None and objectives is not None:
+        objectives = with_directions(objectives)
     what_arms, what_items = _named("arm", arms), _named("item", items)
     desk = _desk(
         what_arms, what_items, objectives, study, budget, epsilon, seed, shuffle, choices

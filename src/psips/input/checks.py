@@ -95,8 +95,10 @@ def read_arms(given: Iterable[object] | int | None) -> tuple[str, ...]:
     return read_names("arm", given)
 
 
-def read_objectives(given: Any) -> Any:
+def read_objectives(given: Any, default: str | None = DIRECTIONS[0]) -> Any:
     """Return objectives with pairs (name, direction) among them as a mapping.
+
+    Names alone have the direction ``default``.
 
     Examples
     --------
@@ -109,7 +111,7 @@ def read_objectives(given: Any) -> Any:
         return given
     pairs = []
     for number, entry in enumerate(given, start=1):
-        pair = entry if isinstance(entry, tuple | list) else (entry, DIRECTIONS[0])
+        pair = entry if isinstance(entry, tuple | list) else (entry, default)
         if len(pair) != 2:
             raise InputError(
                 f"objective {number} must be a name or a pair (name, direction), got "

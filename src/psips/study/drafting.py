@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -16,7 +16,7 @@ from psips.aliases import Floats, Ints
 from psips.diagnostics import pooled_covariance
 from psips.diagnostics.residuals import residuals_of
 from psips.errors import InputError, fold, listing, nearest, quote, unknown
-from psips.input.checks import DIRECTIONS
+from psips.input.directions import as_options, guess_direction, settle, speaks_of
 from psips.input.names import RESERVED
 from psips.input.quantities import parse_number
 from psips.input.tabular import COMMA, Grid, read_grid
@@ -24,18 +24,11 @@ from psips.problem import Problem
 from psips.problem.measurements import ARM, ITEM, means_refused, summary_column
 from psips.rules import Rules
 
-# Words in the name of an objective of which less is better.
-LESS = re.compile(
-    r"adverse|bias|co2|consumption|cost|costs|death|deaths|defect|defects|delay|"
-    r"discomfort|downtime|dropout|duration|emission|emissions|error|errors|expense|"
-    r"failure|failures|fee|harm|harms|impurity|lag|latency|loss|losses|mae|miss|misses|"
-    r"mortality|mse|pain|perplexity|price|regret|rejects|relapse|risk|rmse|runtime|scrap|"
-    r"spend|time|toxicity|violations|wait|waste|wear"
-)
 # Words in the name of a column that says which result it is, or when; not what came out.
 LABELS = re.compile(
-    r"batch|block|center|centre|date|day|hour|id|index|month|no|nr|number|obs|patient|"
-    r"plate|replicate|round|row|run|sample|seed|site|subject|trial|visit|week|year"
+    r"batch|block|center|centre|date|day|fold|hour|id|index|instance|iteration|month|no|nr|"
+    r"number|obs|patient|plate|question|rep|repeat|repetition|replicate|round|row|run|sample|"
+    r"seed|site|split|subject|task|trial|visit|week|year"
 )
 LONG = 10  # cells of a column that by chance are not in order
 MOST_BETWEEN = 0.95  # share of the variance that a draft takes for being between items
@@ -88,17 +81,6 @@ class Draft:
         return float(low), float(high)
 
 
-def guess_direction(objective: str) -> str:
-    """Guess by its name whether more or less of an objective is better.
-
-    Examples
-    --------
-    >>> guess_direction("ErrorRate"), guess_direction("yield"), guess_direction("cost (EUR)")
-    ('min', 'max', 'min')
-    """
-    return "min" if _speaks_of(LESS, objective) else "max"
-
-
 def find_objectives(grid: Grid) -> tuple[list[str], dict[str, str]]:
     """Return the columns that look like objectives, and why the others do not."""
     found: list[str] = []
@@ -114,7 +96,7 @@ def find_objectives(grid: Grid) -> tuple[list[str], dict[str, str]]:
             others[name] = "is empty"
         elif len(numbers) < MOSTLY * len(cells):
             others[name] = "is text"
-        elif _speaks_of(LABELS, name):
+        elif _is_label(name):
             others[name] = "looks like a label"
         elif _counts(cells):
             others[name] = "counts the results"
@@ -166,10 +148,11 @@ def draft_design(
             f"{listing(grid.header)}: name the objectives with --objective"
         )
     _check_noise(grid, list(chosen), fixed, freedom)
+    settled = settle(chosen, as_options)
     between, why_not = _between_items(grid, numbers, values, covariance)
     problem = Problem(
         name=Path(grid.name).stem if name is None else name,
-        objectives={one: way or guess_direction(one) for one, way in chosen.items()},
+        objectives=settled.objectives,
         arms=arms,
         partial=not whole.all(),
         blocks=between is not None,
@@ -177,7 +160,7 @@ def draft_design(
     left_out |= {ITEM: why_not} if why_not else {}
     left_out |= dict.fromkeys(found, "was not chosen")
     left_out = {one: why for one, why in left_out.items() if one not in chosen}
-    guessed = frozenset(one for one, way in chosen.items() if way is None)
+    guessed = frozenset(settled.guessed)
     total, complete = len(values), int(whole.sum())
     dialect = grid.dialect(chosen)
     return Draft(
@@ -248,21 +231,6 @@ def as_toml(draft: Draft) -> str:
             "  # share of it between items",
         ]
     return "\n".join(lines) + "\n"
-
-
-def read_directions(given: Iterable[str]) -> dict[str, str | None]:
-    """Read objectives as given on the command line: a name, or ``name=max``, ``name=min``."""
-    found: dict[str, str | None] = {}
-    for text in given:
-        name, equals, way = text.rpartition("=")
-        if not equals:
-            name, way = text, ""
-        elif way not in DIRECTIONS:
-            raise unknown(f"direction of objective {quote(name)}", way, DIRECTIONS)
-        if name in found:
-            raise InputError(f"the objective {quote(name)} was given twice: give it once")
-        found[name] = way or None
-    return found
 
 
 def _read(grid: Grid, objectives: list[str]) -> tuple[list[str], Ints, Floats]:
@@ -350,10 +318,9 @@ def _check_noise(grid: Grid, objectives: list[str], fixed: list[str], freedom: i
         )
 
 
-def _speaks_of(words: re.Pattern[str], name: str) -> bool:
-    """Whether one of the words is in a name, also in one that is written like ErrorRate."""
-    split = re.sub(r"([a-z])([A-Z])", r"\1 \2", name)
-    return any(words.fullmatch(word.lower()) for word in re.findall(r"[^\W_]+", split))
+def _is_label(name: str) -> bool:
+    """Whether a column says which result it is: "run", but not "run time"."""
+    return speaks_of(LABELS, name) and guess_direction(name) is None
 
 
 def _counts(cells: list[str]) -> bool:
