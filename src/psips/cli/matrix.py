@@ -46,9 +46,9 @@ def matrix(
         check_target(cells, force)
     with progress_line("replaying"):
         from psips.evaluation.matrix import read_scores, replay
-        from psips.study.drafting import read_directions
+        from psips.input.directions import read_ways
 
-        chosen = read_directions(objective) if objective else {}
+        chosen = read_ways(objective) if objective else {}
         wide = any("=" in file for file in scores)
         table = read_scores(scores, () if wide else list(chosen), arm_column, item_column)
         found = replay(table, chosen, delta=delta, seed=seed)
