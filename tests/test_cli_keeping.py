@@ -89,6 +89,35 @@ def test_copies(run: Any, tmp_path: Path) -> None:
     assert run("backup kept.db --overwrite")[0] == 2  # a store all the same
 
 
+def test_a_key_that_is_used_for_something_else(run: Any) -> None:
+    run("create design.toml")
+    for value in (1, 1.5):
+        run(f"tell trial --arm A --value gain={value}")
+    run("ask trial -n 2 --key asked")
+    tickets = [
+        t["ticket"] for t in json.loads(run("ask trial -n 2 --key asked --json")[1])["tickets"]
+    ]
+    assert run("withdraw trial --result 1 --key K")[0] == 0
+    events = run("log trial")[1]
+    assert run("withdraw trial --result 1 --key K")[0] == 0
+    for other in (
+        "withdraw trial --result 2 --key K",
+        "withdraw trial --result 9 --key K",
+        "withdraw trial --result 1 --key K --as Ben",
+        "correct trial --result 1 --value gain=3 --key K",
+        f"cancel trial {tickets[0]} --key K",
+        "close trial --key K",
+        "ask trial -n 2 --expires 1 --key asked",
+        f"cancel trial {tickets[0]} --key asked",
+        "tell trial --arm A --value gain=1 --key asked",
+    ):
+        code, out, err = run(other)
+        assert (code, out) == (2, "")
+        assert "is that of another event, number" in err
+        assert len(err.splitlines()) == 1
+    assert run("log trial")[1] == events
+
+
 def test_an_old_store(run: Any, tmp_path: Path) -> None:
     shutil.copy(EXAMPLES / "schema-1.db", tmp_path / "old.db")
     assert run("status trial --store old.db")[0] == 0

@@ -53,10 +53,21 @@ def test_a_key_records_once(served: Served) -> None:
         order = {"arm": "A", "values": {"efficacy": 1.0, "toxicity": 2.0}, "key": "k2"}
         tells = [http.post(f"{served.api}/tell", json=order).json() for _ in range(3)]
         assert [t["results"] for t in tells] == [[1], [1], [1]]
-        other = http.post(f"{served.api}/tell", json={**order, "arm": "B"})
-    assert other.status_code == 422
-    assert "is that of another event" in other.json()["detail"]
-    assert len(served.events()) == 3
+        withdrawal = {"result": 1, "key": "k3"}
+        assert http.post(f"{served.api}/withdraw", json=withdrawal).status_code == 200
+        others = [
+            http.post(f"{served.api}/tell", json={**order, "arm": "B"}),
+            http.post(f"{served.api}/ask", json={"n": 2, "expires": 60, "key": "k1"}),
+            http.post(f"{served.api}/withdraw", json={"result": 2, "key": "k2"}),
+            http.post(f"{served.api}/withdraw", json={**withdrawal, "reason": "lost"}),
+            http.post(f"{served.api}/cancel", json={"tickets": ["x-1"], "key": "k3"}),
+        ]
+    with served.caller("owner") as http:
+        others.append(http.post(f"{served.api}/tell", json=order))  # another person
+    for other in others:
+        assert (other.status_code, other.json()["exit_code"]) == (409, 2)
+        assert "is that of another event" in other.json()["detail"]
+    assert len(served.events()) == 4
 
 
 def test_problems_are_a_list(served: Served) -> None:

@@ -60,7 +60,7 @@ def raw_events(name: str, store: str) -> list[Event]:
 
 def event_line(event: Event) -> str:
     """One line on an event, without what everyone knows; of a damaged one what there is."""
-    hidden = ("schema", "problem", "versions", "key", "by")
+    hidden = ("schema", "problem", "versions", "key", "by", "request")
     data = event.to_dict()["payload"]
     if isinstance(data, dict):
         who = data.get("by")

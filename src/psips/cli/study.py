@@ -130,7 +130,8 @@ def ask(
     """
     with open_study(name, store, who) as opened:
         tickets: list[Ticket] = []
-        if anyway or opened.closed or not opened.stopped:
+        repeated = key is not None and key in opened.state.keys
+        if anyway or repeated or opened.closed or not opened.stopped:
             wait = None if expires is None else expires * 86400
             tickets = opened.ask(n, expires=wait, key=key)
         stopped = opened.stopped

@@ -2,6 +2,7 @@
 
 from psips.study.conduct import Conduct
 from psips.study.ledger import Result, Ticket
+from psips.study.requests import KeyUsedError
 from psips.study.rows import ProblemsError, read_csv_rows
 from psips.study.study import Study
 from psips.study.telling import Receipt
@@ -9,6 +10,7 @@ from psips.study.verification import Verification, replay_log, verify_log
 
 __all__ = [
     "Conduct",
+    "KeyUsedError",
     "ProblemsError",
     "Receipt",
     "Result",

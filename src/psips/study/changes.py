@@ -10,9 +10,11 @@ from psips.study.conduct import read_reason, read_text
 from psips.study.inputs import read_count
 from psips.study.journal import Decide, Entry
 from psips.study.ledger import Result
-from psips.study.state import CONFIRMED, CORRECTED, WITHDRAWN, State
+from psips.study.requests import CANCEL, CLOSE, CONFIRM, CORRECT, WITHDRAW, Request
+from psips.study.state import CLOSED, CONFIRMED, CORRECTED, WITHDRAWN, State
 
 Find = Callable[[State], Result]
+Change = tuple[Request, Decide]  # what is asked for, and how to decide on the event
 
 
 def find_result(ticket: str | None, number: int | None) -> Find:
@@ -25,8 +27,13 @@ def find_result(ticket: str | None, number: int | None) -> Find:
     return lambda state: state.ledger.result(whole)
 
 
-def correction(find: Find, new: Mapping[str, float | None], reason: str) -> Decide:
-    """Return how to decide on the event that replaces those values of a result that change."""
+def correction(find: Find, new: Mapping[str, float | None], reason: str) -> Change:
+    """Replace those values of a result that change."""
+    reason = read_text("a reason", reason)
+    values = {f"value of {objective}": value for objective, value in new.items()}
+    request = Request(
+        CORRECT, lambda state: {"result": find(state).number, **values, "reason": reason}
+    )
 
     def decide(state: State, _: str) -> Entry | None:
         chosen = find(state)
@@ -49,11 +56,13 @@ def correction(find: Find, new: Mapping[str, float | None], reason: str) -> Deci
         }
         return CORRECTED, _awaiting(state, payload)
 
-    return decide
+    return request, decide
 
 
-def withdrawal(find: Find, reason: str) -> Decide:
-    """Return how to decide on the event that takes a result out of the count."""
+def withdrawal(find: Find, reason: str) -> Change:
+    """Take a result out of the count."""
+    reason = read_text("a reason", reason)
+    request = Request(WITHDRAW, lambda state: {"result": find(state).number, "reason": reason})
 
     def decide(state: State, _: str) -> Entry | None:
         chosen = find(state)
@@ -66,12 +75,13 @@ def withdrawal(find: Find, reason: str) -> Decide:
         }
         return WITHDRAWN, _awaiting(state, payload)
 
-    return decide
+    return request, decide
 
 
-def cancellation(tickets: Sequence[str], reason: str) -> Decide:
-    """Return how to decide on the event that takes back tickets."""
+def cancellation(tickets: Sequence[str], reason: str) -> Change:
+    """Take back tickets."""
     reason = read_text("a reason", reason)
+    given = {"tickets": [str(t) for t in dict.fromkeys(tickets)], "reason": reason}
 
     def decide(state: State, _: str) -> Entry | None:
         for ticket in tickets:
@@ -81,24 +91,26 @@ def cancellation(tickets: Sequence[str], reason: str) -> Decide:
         payload = {"results": [], "tickets": waiting, "reason": reason}
         return (WITHDRAWN, payload) if waiting else None
 
-    return decide
+    return Request(CANCEL, lambda _: given), decide
 
 
-def confirmation(result: int | None, event: int | None, user: str, reason: str) -> Decide:
-    """Return how to decide on the event that confirms a held result, or another's change."""
+def confirmation(result: int | None, event: int | None, user: str, reason: str) -> Change:
+    """Confirm a held result, or another's change."""
     if (result is None) == (event is None):
         raise InputError("name a result that is held, or an event that waits: one of the two")
     reason = read_text("a reason", reason)
+    result = None if result is None else read_count("the number of a result", result, 1)
+    number = 0 if event is None else read_count("the number of an event", event, 1)
+    given = {"result": result, "event": number or None, "reason": reason}
 
     def decide(state: State, _: str) -> Entry | None:
         if result is not None:
-            held = state.ledger.result(read_count("the number of a result", result, 1))
+            held = state.ledger.result(result)
             if held.withdrawn:
                 raise InputError(f"result {held.number} was withdrawn: nothing to confirm")
             if not held.held:
                 return None
             return CONFIRMED, {"results": [held.number], "events": [], "reason": reason}
-        number = read_count("the number of an event", event, 1)
         proposal = state.proposals.get(number)
         if proposal is None:
             raise InputError(f"event {number} does not wait for a confirmation")
@@ -108,7 +120,14 @@ def confirmation(result: int | None, event: int | None, user: str, reason: str) 
             )
         return CONFIRMED, {"results": [], "events": [number], "reason": reason}
 
-    return decide
+    return Request(CONFIRM, lambda _: given), decide
+
+
+def closure(reason: str) -> Change:
+    """End the study."""
+    reason = read_text("a reason", reason)
+    request = Request(CLOSE, lambda _: {"reason": reason})
+    return request, lambda *_: (CLOSED, {"reason": reason})
 
 
 def _awaiting(state: State, payload: dict[str, Any]) -> dict[str, Any]:

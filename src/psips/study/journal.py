@@ -19,6 +19,7 @@ from psips.store import (
 )
 from psips.study.inputs import stamp
 from psips.study.people import signature
+from psips.study.requests import Request
 from psips.study.state import CREATED, SCHEMA, Recorded, State, changes_the_past
 
 TAIL = 200  # events after the cached state from which on a new one is saved
@@ -27,7 +28,6 @@ TAIL_SHARE = 0.01  # the same, as a share of a long log
 Clock = Callable[[], datetime]
 Entry = tuple[str, Mapping[str, Any]]  # kind and payload
 Decide = Callable[[State, str], Entry | None]
-Same = Callable[[Event], bool]
 
 
 class Journal:
@@ -89,7 +89,7 @@ class Journal:
         return self._state or self.refresh()
 
     def record(
-        self, decide: Decide, key: str, same: Same, chosen: bool = False
+        self, request: Request, decide: Decide, key: str, chosen: bool = False
     ) -> tuple[State, Recorded | None]:
         """Decide on an event, with everything before it known, and add it to the log.
 
@@ -99,21 +99,21 @@ class Journal:
 
         Parameters
         ----------
+        request : Request
+            What is asked for: the key is bound to it, and to who asks.
         decide : callable
             From the state and the time to an event, or None if there is nothing to record.
         key : str
-            Of the event; if there is one with it, that one is returned.
-        same : callable
-            Whether an event with this key is what is to be recorded.
+            Of the event; if the same was recorded with it before, that event is returned.
         chosen : bool
             Whether deciding moves the session on, as asking does.
         """
         try:
-            return self._record(decide, key, same, chosen)
+            return self._record(request, decide, key, chosen)
         except LostError as error:
             first = error
         try:
-            return self._record(decide, key, same, chosen)
+            return self._record(request, decide, key, chosen)
         except StoreError as error:
             if isinstance(first, UnknownOutcomeError) or isinstance(error, UnknownOutcomeError):
                 raise UnknownOutcomeError(
@@ -123,7 +123,7 @@ class Journal:
             raise
 
     def _record(
-        self, decide: Decide, key: str, same: Same, chosen: bool
+        self, request: Request, decide: Decide, key: str, chosen: bool
     ) -> tuple[State, Recorded | None]:
         self.refresh()  # this may take a while: others need not wait for it
         with self.store.writing(self.name) as writer:
@@ -131,20 +131,18 @@ class Journal:
             known = state.keys.get(key)
             if known is not None:
                 (event,) = writer.read(known.seq - 1, known.seq)
-                if not same(event):
-                    raise InputError(
-                        f"the key {key!r} is that of another event, number {event.seq}: give "
-                        "each event a key of its own"
-                    )
+                request.check(event, key, state, self.by["user"])
                 return state, known
             if state.closed:
                 raise InputError(f"the study {self.name!r} is closed: nothing can be recorded")
             self._state = None  # perhaps ahead of the log until the event is in it
             at = max(stamp(self.clock()), state.at)
+            asked = request.fingerprint(state, self.by["user"])
             entry = decide(state, at)
             if entry is not None:
                 kind, payload = entry
                 payload = {"schema": SCHEMA, **payload, "by": self.by, "key": key}
+                payload["request"] = asked
                 events = writer.append([(at, kind, payload)], state.seq)
                 state.catch_up(events, lambda seq: writer.read(0, seq), chosen)
         self._know(state)

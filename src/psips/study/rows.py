@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -160,18 +161,25 @@ def check_rows(problem: Problem, ledger: Ledger, rows: Iterable[Row]) -> tuple[l
     return new, known
 
 
-def same_results(problem: Problem, payload: Mapping[str, Any], rows: Iterable[Row]) -> bool:
-    """Whether an event holds the results of these rows."""
-    told = payload["results"]
-    wanted = []
-    for row in rows:
-        cells = row.cells
-        ticket = _text(cells.get(TICKET))
-        values = {
-            o: _number(problem, c, cells.get(o)) for c, o in enumerate(problem.objectives)
-        }
-        wanted.append((ticket or _text(cells.get(ARM)), values))
-    return [(entry["ticket"] or entry["arm"], entry["values"]) for entry in told] == wanted
+def asked_row(problem: Problem, ledger: Ledger, row: Row) -> dict[str, Any]:
+    """Return a row as an event would have it; what cannot be recorded as a text.
+
+    A ticket says what arm and item are meant, whether they stand beside it or not.
+    """
+    ticket, arm, item = (_text(row.cells.get(column)) for column in (TICKET, ARM, ITEM))
+    item = item if problem.blocks else None
+    with suppress(InputError):
+        asked = ledger.ticket(ticket or "")
+        arm, item = arm or asked.arm, item or asked.item
+    values: dict[str, Any] = {}
+    for c, objective in enumerate(problem.objectives):
+        cell = row.cells.get(objective)
+        try:
+            values[objective] = _number(problem, c, cell)
+        except InputError:
+            values[objective] = quote(cell)
+    kept = None if row.kept is None else dict(row.kept)
+    return {"ticket": ticket, "arm": arm, "item": item, "values": values, "kept": kept}
 
 
 def _read_row(

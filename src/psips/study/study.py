@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,9 +13,9 @@ from psips.errors import InputError, quote
 from psips.problem import Problem
 from psips.problem.measurements import ITEM, is_frame, read_changes, read_values
 from psips.rules import Rules
-from psips.store import Event, Store, opened
+from psips.store import Store, opened
 from psips.study import changes
-from psips.study.conduct import Conduct, read_text
+from psips.study.conduct import Conduct
 from psips.study.deliveries import read_delivery
 from psips.study.inputs import (
     MOST,
@@ -25,13 +25,14 @@ from psips.study.inputs import (
     read_wait,
     stamp,
 )
-from psips.study.journal import Clock, Decide, Entry, Journal
+from psips.study.journal import Clock, Entry, Journal
 from psips.study.ledger import Ticket
 from psips.study.people import read_key
 from psips.study.registration import registration
+from psips.study.requests import ASK, TELL, Request, duration
 from psips.study.rows import Row
 from psips.study.slips import FarValueWarning
-from psips.study.state import ASKED, CLOSED, CONFIRMED, CORRECTED, WITHDRAWN, State
+from psips.study.state import ASKED, State
 from psips.study.telling import Receipt, Telling, read_rows
 from psips.study.view import View
 
@@ -157,10 +158,8 @@ class Study(View):
             until = None if wait is None else stamp(datetime.fromisoformat(at) + wait)
             return ASKED, {"tickets": tickets, "expires": until}
 
-        def same(event: Event) -> bool:
-            return event.kind == ASKED and len(event.payload["tickets"]) == n
-
-        state, recorded = self._journal.record(decide, key, same, chosen=True)
+        request = Request(ASK, lambda _: {"n": n, "expires": duration(wait)})
+        state, recorded = self._journal.record(request, decide, key, chosen=True)
         assert recorded is not None
         return state.ledger.tickets[recorded.first - 1 :][:n]
 
@@ -268,9 +267,8 @@ class Study(View):
         return self._tell(Telling(self.name, read_rows(self.problem, rows), strict), key)
 
     def _tell(self, telling: Telling, key: str | None) -> Receipt:
-        state, recorded = self._journal.record(
-            telling, read_key(key), lambda event: telling.is_in(self.problem, event)
-        )
+        request = Request(TELL, telling.request)
+        state, recorded = self._journal.record(request, telling, read_key(key))
         for text in telling.slips:
             warnings.warn(text, FarValueWarning, stacklevel=3)
         return telling.receipt(state, recorded)
@@ -301,12 +299,8 @@ class Study(View):
             Of the event: given again with the same key, it is recorded once.
         """
         new = {o: _known(x) for o, x in read_changes(self.problem, values).items()}
-        decide = changes.correction(changes.find_result(ticket, result), new, reason)
-
-        def same(event: Event) -> bool:
-            return event.kind == CORRECTED and new.items() <= event.payload["values"].items()
-
-        return self._change(decide, CORRECTED, key, same)
+        find = changes.find_result(ticket, result)
+        return self._change(changes.correction(find, new, reason), key)
 
     def withdraw(
         self,
@@ -327,8 +321,8 @@ class Study(View):
         key : str, optional
             Of the event: given again with the same key, it is recorded once.
         """
-        decide = changes.withdrawal(changes.find_result(ticket, result), reason)
-        return self._change(decide, WITHDRAWN, key)
+        find = changes.find_result(ticket, result)
+        return self._change(changes.withdrawal(find, reason), key)
 
     def confirm(
         self,
@@ -350,33 +344,25 @@ class Study(View):
             Of the event: given again with the same key, it is recorded once.
         """
         user = self._journal.by["user"]
-        return self._change(changes.confirmation(result, event, user, reason), CONFIRMED, key)
+        return self._change(changes.confirmation(result, event, user, reason), key)
 
     def cancel(self, *tickets: str, reason: str = "", key: str | None = None) -> None:
         """Take back tickets that will have no result: they no longer count as pending."""
-        self._change(changes.cancellation(tickets, reason), WITHDRAWN, key)
+        self._change(changes.cancellation(tickets, reason), key)
 
     def close(self, reason: str = "", *, key: str | None = None) -> None:
         """End the study: nothing can be recorded after it."""
-        reason = read_text("a reason", reason)
-        self._change(lambda *_: (CLOSED, {"reason": reason}), CLOSED, key)
+        self._change(changes.closure(reason), key)
 
-    def _change(
-        self,
-        decide: Decide,
-        kind: str,
-        key: str | None,
-        same: Callable[[Event], bool] = lambda _: True,
-    ) -> Receipt:
+    def _change(self, change: changes.Change, key: str | None) -> Receipt:
+        request, decide = change
         held: set[int] = set()
 
         def noting(state: State, at: str) -> Entry | None:
             held.update(result.number for result in state.ledger.held)
             return decide(state, at)
 
-        state, recorded = self._journal.record(
-            noting, read_key(key), lambda event: event.kind == kind and same(event)
-        )
+        state, recorded = self._journal.record(request, noting, read_key(key))
         waits = recorded.seq if recorded and recorded.seq in state.proposals else None
         known = int(recorded is None)
         found = [state.ledger.result(number) for number in sorted(held)]

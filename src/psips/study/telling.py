@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 from psips.errors import InputError
 from psips.problem import Problem
 from psips.problem.measurements import is_frame, means_refused, summary_column
-from psips.store import Event
 from psips.study.deliveries import Delivery, check_repetition
 from psips.study.journal import Entry
-from psips.study.rows import ProblemsError, Row, check_rows, same_results
+from psips.study.rows import ProblemsError, Row, asked_row, check_rows
 from psips.study.slips import find_slips
 from psips.study.state import TOLD, Recorded, State
 
@@ -73,13 +72,12 @@ class Telling:
     ) -> None:
         self._study, self._rows, self._strict = study, list(rows), strict
         self._delivery, self._again = delivery, again
-        self.known = 0
         self.slips: list[str] = []
         self._held_before: set[int] | None = None
 
     def __call__(self, state: State, _: str) -> Entry | None:
         """Return the event; None if every result is known."""
-        told, self.known = check_rows(state.problem, state.ledger, self._rows)
+        told = check_rows(state.problem, state.ledger, self._rows)[0]
         if self._delivery is not None and not self._again:
             check_repetition(self._delivery, told, state.files)
         self._held_before = {result.number for result in state.ledger.held}
@@ -103,9 +101,14 @@ class Telling:
         file = {} if self._delivery is None else {"file": self._delivery.payload()}
         return TOLD, {"results": entries, **file}
 
-    def is_in(self, problem: Problem, event: Event) -> bool:
-        """Whether an event holds these results."""
-        return event.kind == TOLD and same_results(problem, event.payload, self._rows)
+    def request(self, state: State) -> dict[str, Any]:
+        """Return what is to be recorded, and what is to be refused, as plain data."""
+        return {
+            "results": [asked_row(state.problem, state.ledger, row) for row in self._rows],
+            "file": None if self._delivery is None else self._delivery.payload(),
+            "strict": bool(self._strict),
+            "again": bool(self._again),
+        }
 
     def receipt(self, state: State, recorded: Recorded | None) -> Receipt:
         """Return what became of the results."""
@@ -115,7 +118,12 @@ class Telling:
         held = self._held(state, new)
         skipped = () if self._delivery is None else self._delivery.skipped
         return Receipt(
-            *(new, self.known, state.session.stopped, tuple(self.slips), held), skipped=skipped
+            new,
+            len(self._rows) - len(new),
+            state.session.stopped,
+            tuple(self.slips),
+            held,
+            skipped=skipped,
         )
 
     def _held(self, state: State, new: tuple[int, ...]) -> tuple[int, ...]:

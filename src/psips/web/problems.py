@@ -8,10 +8,11 @@ from typing import Any
 
 from psips.errors import InputError, quote
 from psips.store import DamagedError, StoreError, UnknownOutcomeError
-from psips.study import ProblemsError
+from psips.study import KeyUsedError, ProblemsError
 
 MALFORMED, NOT_SIGNED_IN, FORBIDDEN, NOT_FOUND = 400, 401, 403, 404
-STOPPED, BAD_INPUT, TOO_MANY = 409, 422, 429
+STOPPED = KEY_USED = 409
+BAD_INPUT, TOO_MANY = 422, 429
 DAMAGED, UNAVAILABLE, UNKNOWN_OUTCOME = 500, 503, 504
 _PLACE = re.compile(r"^(?:.{0,300}? line|result) (\d+):? ", re.DOTALL)
 
@@ -44,6 +45,8 @@ def code_of(error: InputError) -> int:
     """
     if isinstance(error, RefusedError):
         return error.code
+    if isinstance(error, KeyUsedError):
+        return KEY_USED
     if isinstance(error, UnknownOutcomeError):
         return UNKNOWN_OUTCOME
     if isinstance(error, StoreError):
