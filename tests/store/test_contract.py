@@ -126,7 +126,33 @@ def test_snapshots(store: DatabaseStore) -> None:
     store.save_snapshot("tea", Snapshot(2, second.hash, "two"))
     assert store.load_snapshot("tea") == Snapshot(2, second.hash, "two")
     assert store.load_snapshot("coffee") is None
-    store.save_snapshot("tea", Snapshot(2, first.hash, "of another past"))
+    foreign = Snapshot(2, first.hash, "of another past")
+    store.save_snapshot("tea", foreign)
+    assert store.load_snapshot("tea") == foreign
+    assert not foreign.of(second)
+
+
+def test_what_a_snapshot_says_of_a_log(store: DatabaseStore) -> None:
+    add(store, "tea", "created", "asked")
+    first, second = store.read("tea")
+    sealed = Snapshot.seal(2, second.hash, "{}")
+    assert sealed.of(second)
+    assert not sealed.outlives(second)
+    assert sealed.outlives(None)
+    assert sealed.outlives(first)
+    damaged = sealed._replace(text=sealed.text + " ")
+    assert not damaged.outlives(None)  # it says nothing
+    assert not Snapshot(2, second.hash, "two").outlives(None)
+
+
+def test_a_log_that_comes_back_begins_without_a_cache(store: DatabaseStore) -> None:
+    add(store, "tea", "created", "asked")
+    events = store.read("tea")
+    store.save_snapshot("tea", Snapshot.seal(2, events[1].hash, "{}"))
+    with store.engine.begin() as connection:
+        connection.exec_driver_sql("DELETE FROM events")
+    with store.writing("tea") as writer:
+        writer.copy(events[:1])
     assert store.load_snapshot("tea") is None
 
 

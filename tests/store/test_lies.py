@@ -29,8 +29,9 @@ from psips.store import (
     open_store,
 )
 from psips.store.events import START, canonical
-from psips.study import Conduct, Study
+from psips.study import Conduct, Study, verify_log
 from psips.study.state import State
+from psips.study.transfer import backup
 
 MEANS = {"A": (2.0, 1.0), "B": (1.0, 0.5), "C": (0.0, 2.0), "D": (1.5, 3.0)}
 
@@ -183,6 +184,66 @@ def test_a_change_before_the_cached_state_is_found_by_a_correction(study: Study)
     with pytest.raises(DamagedError, match=r"event 2 \(told\) was changed"):
         opened.correct([1.5, 1.0], result=1)
     assert study.store.read(study.name)[-1].seq == seq
+
+
+@pytest.mark.parametrize("left", [1, 5, 9])
+def test_a_log_that_was_cut_below_its_cached_state(
+    study: Study, tmp_path: Path, left: int
+) -> None:
+    study.correct([1.0, 1.0], result=1)  # has the state cached, at event 10
+    study.tell("A", MEANS["A"])
+    assert study.verify().problems == ()
+    change(study, "DELETE FROM events WHERE seq > :s", s=left)
+    (problem,) = verify_log("trial", study.store).problems
+    assert problem.startswith("event 10 is missing or was changed: there is a cached state")
+    for call in (
+        lambda: again(study).tell("A", MEANS["A"]),
+        lambda: again(study).status(),
+        lambda: report(again(study)),
+        lambda: backup(study.store, tmp_path / "copy.db"),
+    ):
+        with pytest.raises(DamagedError, match=r"has lost event 10|event 10 is missing"):
+            call()
+    assert study.store.read("trial")[-1].seq == left
+
+
+def test_a_log_that_went_on_after_it_was_cut(study: Study) -> None:
+    """Others wrote on where it was cut, so that there is another event 10."""
+    study.correct([1.0, 1.0], result=1)
+    change(study, "DELETE FROM events WHERE seq > 8")
+    kept = study.store.load_snapshot("trial")
+    assert kept is not None
+    change(study, "DELETE FROM snapshots")
+    other = again(study)
+    for _ in range(3):
+        other.tell("B", MEANS["B"])
+    study.store.save_snapshot("trial", kept)
+    assert "event 10 is missing or was changed" in again_verified(study)[0]
+    with pytest.raises(DamagedError, match="has lost event 10"):
+        again(study)
+
+
+def again_verified(study: Study) -> tuple[str, ...]:
+    return verify_log(study.name, study.store).problems
+
+
+def test_a_log_that_was_cut_at_its_cached_state_or_above(study: Study) -> None:
+    """Nothing in the store shows that: it takes a head that was kept elsewhere."""
+    study.correct([1.0, 1.0], result=1)
+    study.tell("A", MEANS["A"])
+    change(study, "DELETE FROM events WHERE seq > 10")
+    assert again_verified(study) == ()
+
+
+def test_a_log_that_has_gone(study: Study) -> None:
+    study.correct([1.0, 1.0], result=1)
+    events = study.events()
+    change(study, "DELETE FROM events")
+    with pytest.raises(DamagedError, match="its log has gone: restore a backup"):
+        Study.create(trial(), study.store, seed=3)
+    with study.store.writing("trial") as writer:
+        writer.copy(events[:4])  # an old backup
+    assert again(study).verify().problems == ()
 
 
 def test_new_events_are_checked_by_a_live_process(study: Study) -> None:

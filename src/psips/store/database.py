@@ -162,14 +162,13 @@ class DatabaseStore:
             return sorted(str(name) for name in names)
 
     def load_snapshot(self, study: str) -> Snapshot | None:
-        """Return the cached state, if there is one and the log still has its event."""
-        same = (EVENTS.c.study == SNAPSHOTS.c.study) & (EVENTS.c.seq == SNAPSHOTS.c.seq)
-        same &= EVENTS.c.hash == SNAPSHOTS.c.hash
+        """Return the cached state, if there is one, whether or not the log has its event."""
         columns = (SNAPSHOTS.c.seq, SNAPSHOTS.c.hash, SNAPSHOTS.c.payload)
-        query = sa.select(*columns).join(EVENTS, same).where(SNAPSHOTS.c.study == study)
+        query = sa.select(*columns).where(SNAPSHOTS.c.study == study)
         with self._connection() as connection:
             row = connection.execute(query).first()
-        return None if row is None else Snapshot(*row)
+        found = None if row is None else Snapshot(*row)
+        return found if found is not None and found.sound else None
 
     def save_snapshot(self, study: str, snapshot: Snapshot) -> None:
         """Keep a state in place of an older one; a store that cannot is left as it is."""
@@ -272,6 +271,8 @@ class DatabaseWriter:
             )
         if self._last()[0] != 0:
             raise ConflictError(f"there is a log of {self._study!r} already")
+        # what is cached is of another log: the one that comes back begins without
+        self._connection.execute(SNAPSHOTS.delete().where(SNAPSHOTS.c.study == self._study))
         self._insert(events)
 
     def _last(self) -> tuple[int, str]:

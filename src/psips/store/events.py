@@ -124,6 +124,24 @@ class Snapshot(NamedTuple):
         """Put the checksum of the state and of the head it belongs to before it."""
         return cls(seq, hash, f"{_checksum(seq, hash, body)}\n{body}")
 
+    @property
+    def sound(self) -> bool:
+        """Whether every field is of its type; a database may hold anything."""
+        whole = isinstance(self.seq, int) and not isinstance(self.seq, bool) and self.seq >= 1
+        return whole and isinstance(self.hash, str) and isinstance(self.text, str)
+
+    def of(self, event: Event | None) -> bool:
+        """Whether this is the state at an event."""
+        return event is not None and (event.seq, event.hash) == (self.seq, self.hash)
+
+    def outlives(self, event: Event | None) -> bool:
+        """Whether a log was cut or rewritten that has this event, or none, in its place.
+
+        A state is cached when its event has been recorded, and its checksum ties it to that
+        event: one that fits is a witness, one that does not says nothing.
+        """
+        return not self.of(event) and self.open() is not None
+
     def open(self) -> str | None:
         """Return the state; None if the checksum is not that of this state and head."""
         checksum, _, body = str(self.text).partition("\n")

@@ -71,7 +71,7 @@ class Store(Protocol):
         """Return the names of the studies, sorted."""
 
     def load_snapshot(self, study: str) -> Snapshot | None:
-        """Return the cached state, if there is one and the log still has its event."""
+        """Return the cached state, if there is one, whether or not the log has its event."""
 
     def save_snapshot(self, study: str, snapshot: Snapshot) -> None:
         """Keep a state in place of an older one; failing to is not an error."""

@@ -52,6 +52,12 @@ class Journal:
     def begin(self, payload: Mapping[str, Any], key: str) -> None:
         """Record the creation of the study; it is opened before that is final."""
         payload = {"schema": SCHEMA, **payload, "by": self.by, "key": key}
+        kept = self.store.load_snapshot(self.name)
+        if kept is not None and kept.outlives(None) and not self.store.read(self.name, 0, 1):
+            raise DamagedError(
+                f"a study {self.name!r} was in this store, and its log has gone: restore a "
+                "backup, or choose another name"
+            )
         for again in (False, True):
             try:
                 with self.store.writing(self.name) as writer:
@@ -189,10 +195,23 @@ class Journal:
         if self._seen is not None:  # an error has made this process forget the rest
             seq = self._seen[0]
             self._check(self._seen, self.store.read(self.name, seq - 1, seq))
-        kept = self.store.load_snapshot(self.name) if self._cached else None
-        state = None if kept is None else State.restore(created[0], kept)
+        state = self._restored(created[0])
         self._kept = 0 if state is None else state.seq
         return state or State(created[0])
+
+    def _restored(self, created: Event) -> State | None:
+        """Return the cached state; None if it cannot be used."""
+        kept = self.store.load_snapshot(self.name)  # before its event, which was there first
+        if kept is None:
+            return None
+        found = self.store.read(self.name, kept.seq - 1, kept.seq)
+        event = found[0] if found else None
+        if kept.outlives(event):
+            raise DamagedError(
+                f"the log of {self.name!r} has lost event {kept.seq}, of which there is a "
+                "cached state: it was cut off or rewritten; see `psips study verify`"
+            )
+        return State.restore(created, kept) if self._cached and kept.of(event) else None
 
     def _save(self) -> None:
         """Cache the state if the log has grown enough, or if getting it took a rebuild."""

@@ -12,6 +12,7 @@ from psips.errors import InputError
 from psips.store import ConflictError, DamagedError, Event, Store, broken_links, open_store
 from psips.store.events import canonical
 from psips.study.state import UNREADABLE, State
+from psips.study.verification import event_at
 
 LARGEST_FILE = 2_000_000_000  # bytes of an export
 
@@ -25,9 +26,16 @@ def backup(store: Store, file: Path) -> dict[str, str]:
         It may be in use.
     file : path that does not exist, or an empty file
     """
+    cached = {name: store.load_snapshot(name) for name in store.studies()}
     logs = _logs(store.read_all())
     for name, events in logs.items():
         _check(name, events)
+        kept = cached.get(name)
+        if kept is not None and kept.outlives(event_at(events, kept.seq)):
+            raise DamagedError(
+                f"the log of {name[:100]!r} has lost event {kept.seq}, of which there is a "
+                "cached state: nothing was copied; see `psips study verify`"
+            )
     with open_store(f"sqlite:///{file}", create=True) as made:
         for name, events in logs.items():
             with made.writing(name) as writer:

@@ -41,16 +41,23 @@ def replay_log(
 ) -> tuple[Verification, State | None]:
     """Check a log, and return the state it gives without any cache; None if it gives none."""
     try:
-        events = store.read(read_known_name(study), EVERY)
+        read_known_name(study)
+        kept = _kept(study, store)  # before the events, which were there first
+        events = store.read(study, EVERY)
     except StoreError as error:
         return Verification(0, "", (str(error),)), None
     if not events:
         raise unknown("study", study, store.studies())
     problems = broken_links(events, stamp((at or now()) + AHEAD))
+    if kept is not None and kept.outlives(event_at(events, kept.seq)):
+        problems.append(
+            f"event {kept.seq} is missing or was changed: there is a cached state of it, so "
+            f"that the log, which ends with event {events[-1].seq}, was cut off or rewritten"
+        )
     state = None
     if not problems:
         try:
-            state, problems = _replay(events, _kept(study, store))
+            state, problems = _replay(events, kept)
         except UNREADABLE as error:
             problems = [f"the log cannot be replayed: {str(error)[:300]}"]
     return Verification(len(events), str(events[-1].hash), tuple(problems)), state
@@ -58,12 +65,14 @@ def replay_log(
 
 def _kept(study: str, store: Store) -> Snapshot | None:
     try:
-        kept = store.load_snapshot(study)
+        return store.load_snapshot(study)
     except StoreError:
         return None
-    if kept is None or (kept.open() or "").find(f'"version":"{VERSION}"') < 0:
-        return None  # nobody would use it
-    return kept
+
+
+def event_at(events: Sequence[Event], seq: int) -> Event | None:
+    """Return the event with a number; None if there is none."""
+    return next((event for event in events if event.seq == seq), None)
 
 
 def _replay(events: Sequence[Event], kept: Snapshot | None) -> tuple[State, list[str]]:
@@ -72,6 +81,8 @@ def _replay(events: Sequence[Event], kept: Snapshot | None) -> tuple[State, list
     Every ask is made again that comes before the first change of the past or after the
     last; between them that would take one replay for each change.
     """
+    if kept is not None and f'"version":"{VERSION}"' not in (kept.open() or ""):
+        kept = None  # nobody would use it
     last = _last_change(events)
     stops = {last, len(events)} | ({kept.seq} if kept else set())
     problems = []
