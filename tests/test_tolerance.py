@@ -253,6 +253,123 @@ def test_errors_by_the_definition(stopping: str) -> None:
     assert wrong(4 * EPSILON) > 30
 
 
+SPEEDS = {"fast": (1.0, 5.0), "slow": (2.0, 5.0), "p": (3.0, 1.0), "q": (3.04, -1.0)}
+
+
+def compared(seed: int, **choices: Any) -> Session:
+    """Time and memory of four programs; memory of fast and slow is the same."""
+    made = Problem(
+        arms=list(SPEEDS),
+        objectives={"time": "min", "memory": "min"},
+        covariance=[0.04, 1.0],
+        epsilon={"memory": 0.5},
+    )
+    session = Session(made, rng=seed, **choices)
+    lab = np.random.default_rng(seed + 1000)
+    while not session.stopped:
+        arm = session.ask()
+        session.tell(arm, lab.normal(SPEEDS[arm], (0.2, 1.0)))
+    return session
+
+
+def test_an_option_that_another_replaces_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twice as slow, in no more memory: the estimates put it into half of the sets."""
+
+    def absurd() -> int:
+        runs = [compared(seed, sampling="round-robin") for seed in range(12)]
+        assert all({"fast", "p", "q"} <= set(run.pareto_set or ()) for run in runs)
+        return sum("slow" in (run.pareto_set or ()) for run in runs)
+
+    assert absurd() <= 1
+    monkeypatch.setattr("psips.session.engine.Engine._prefers_smaller", lambda _: False)
+    assert absurd() >= 4
+
+
+def test_the_wait_for_a_smaller_set_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At most a tenth of the results more, and the same run until then."""
+    waited = [compared(seed) for seed in range(8)]
+    monkeypatch.setattr("psips.session.engine.Engine._prefers_smaller", lambda _: False)
+    for seed, run in enumerate(waited):
+        before = compared(seed)
+        assert before.results <= run.results <= 1.1 * before.results + 2
+        if run.results == before.results:
+            assert set(run.pareto_set or ()) <= set(before.pareto_set or ())
+    assert any(run.results > 1.02 * compared(seed).results for seed, run in enumerate(waited))
+
+
+def test_a_restored_session_waits_for_the_smaller_set_as_before() -> None:
+    whole = compared(3)
+    half = Session(whole.problem, rng=3)
+    lab = np.random.default_rng(1003)
+    while not half.stopped:
+        arm = half.ask()
+        half.tell(arm, lab.normal(SPEEDS[arm], (0.2, 1.0)))
+        half.engine.restore(half.engine.snapshot())
+    assert (half.results, half.pareto_set) == (whole.results, whole.pareto_set)
+    half.engine.restore(half.engine.snapshot())
+    assert half.pareto_set == whole.pareto_set
+
+
+def test_a_table_told_at_once_does_not_wait() -> None:
+    run = compared(1)
+    frame = run.to_frame().iloc[: run.results]
+    again = Session(run.problem, rng=1)
+    again.tell(frame)
+    assert again.stopped
+
+
+def replaced(mu: np.ndarray, epsilon: np.ndarray, x: int, z: int) -> bool:
+    lead = mu[x] - mu[z]
+    return bool((lead >= -epsilon).all() and (lead > epsilon).any())
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_the_smaller_set_by_brute_force(d: int) -> None:
+    """Every member left out is replaced by one that stays; none that stays, by one that
+    replaced nobody could be left out as well; a circle keeps at least one."""
+    rng = np.random.default_rng(5)
+    seen = 0
+    for _ in range(60):
+        mu = rng.normal(size=(7, d))
+        epsilon = np.full(d, 0.8)
+        made = Problem(objectives=[f"m{c}" for c in range(d)], covariance=np.ones(d), arms=7)
+        engine = Session(made.asking(epsilon=0.8), rng=1).engine
+        engine.know(np.full(7, 4.0), 4.0 * mu, 4.0 * mu)
+        scene = engine._aside()
+        out, found, _ = engine._weigh_smaller(scene)
+        whole = np.flatnonzero(naive.pareto_mask(mu))
+        inside = np.flatnonzero(scene.front.inside)
+        gone = sorted(set(whole.tolist()) - set(inside.tolist()))
+        assert len(gone) == out
+        for z in gone:
+            assert any(replaced(mu, epsilon, x, z) for x in inside)
+        if not out:
+            assert not any(replaced(mu, epsilon, x, z) for x in whole for z in whole)
+            continue
+        seen += 1
+        assert is_right(mu, scene.front.inside, epsilon)
+        naive_value = naive_evidence(mu, inside, epsilon)
+        assert found <= naive_value + 1e-9
+    assert seen > 20
+
+
+def naive_evidence(mu: np.ndarray, inside: np.ndarray, epsilon: np.ndarray) -> float:
+    """Half the squared distance to where a member is beaten by more than epsilon, with four
+    results of unit variance each: an upper bound of the evidence for the set."""
+    n = len(mu)
+    least = np.inf
+    for i in inside:
+        for j in range(n):
+            if i != j:
+                short = np.maximum(mu[i] - mu[j] + epsilon, 0.0)
+                least = min(least, float((short**2).sum()))
+    for z in set(range(n)) - set(inside.tolist()):
+        if len(inside) == 1:
+            short = np.maximum(mu[inside[0]] - mu[z] + epsilon, 0.0)
+            least = min(least, float(short.min() ** 2))
+    return least  # 0.5 * N / 2 * square with N = 4
+
+
 def test_a_tolerance_saves_and_costs_nothing_where_there_is_none() -> None:
     made = instance("near-tie")
     runs = {}

@@ -405,8 +405,14 @@ def weigh_ratio(scene: Scene, calibration: Calibration, spare: float) -> tuple[f
 
     ``spare`` is the largest inflation of any draw, as in `psips.kernels.tree.build`.
     """
-    threshold = glr_threshold(scene.model, calibration, float(scene.belief.tally[RESULTS]))
     build(scene, spare)
+    return weigh_cover(scene, calibration)
+
+
+@part
+def weigh_cover(scene: Scene, calibration: Calibration) -> tuple[float, float]:
+    """Evidence for the set that the cover was built for, and the threshold."""
+    threshold = glr_threshold(scene.model, calibration, float(scene.belief.tally[RESULTS]))
     found = likelihood_ratio(scene, calibration.handicap, np.inf)
     if calibration.code == MEASURED:
         found = min(found, all_pieces(scene, calibration.handicap, threshold))

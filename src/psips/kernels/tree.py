@@ -311,9 +311,16 @@ def build_around(scene: Scene, z: int, most: float, nodes: int) -> tuple[float, 
 @part
 def build(scene: Scene, spare: float) -> None:
     """Make S_hat and the cover anew; ``spare`` is the largest inflation of any draw."""
+    refresh_all(scene.posterior)
+    elect(scene.posterior.mu, scene.front)
+    cover_alternative(scene, spare)
+
+
+@standing
+@part
+def cover_alternative(scene: Scene, spare: float) -> None:
+    """Cover the alternative of the set in ``scene.front``; see `build`."""
     p, front, cover, size = scene.posterior, scene.front, scene.cover, scene.front.size
-    refresh_all(p)
-    elect(p.mu, front)
     _remember(scene)
     begin_building(cover)
     members = front.members[: size[MEMBERS]]

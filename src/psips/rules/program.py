@@ -43,6 +43,11 @@ class Program(NamedTuple):
         return self.renew == COVER
 
     @property
+    def weighs(self) -> bool:
+        """Whether it stops by the likelihood ratio against every other set."""
+        return self.judge in ("judging:judge_glr", "limited:judge_limited")
+
+    @property
     def plain_ahead(self) -> bool:
         """Whether asks ahead of the first results go by the exploration weights alone."""
         learns = self.options.learner != NOBODY and not self.published

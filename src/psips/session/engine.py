@@ -6,6 +6,7 @@ the key and of the results it was told, in their order.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from importlib import import_module
 from time import perf_counter
@@ -44,6 +45,7 @@ FORMAT = 6  # of snapshots
 SWIFT = 100  # answers up to which a step takes no time that anybody would cut short
 PAUSE = 0.1  # seconds that a slice of a run takes, about
 FIRST_SLICE = 64  # results in the first of them
+PATIENCE = 1.1  # growth of the results in which a smaller set may still pass, see `_prefers`
 NOTHING = "nothing keeps the limits"  # an answer too
 
 
@@ -83,6 +85,9 @@ class Engine(Uncertainty):
         self._shared = no_steps(STEPS)
         self._latest, self._result = np.ones(2, np.int64), np.zeros(model.d)
         self._judged = 0  # results at the last judgement
+        self._passed: list[int] = []  # with a tolerance: the set that passed first,
+        self._deadline = 0  # .. and the results up to which a smaller one may still pass
+        self._chosen: list[int] = []  # the set at the stop, where it is not S_hat
         self._hold_together()
         if prior is not None:
             nothing = np.zeros((model.K, model.d))
@@ -223,12 +228,67 @@ class Engine(Uncertainty):
         if mode == RUN and not self._averages:
             self._shared[LEARN] = self._address("loop:learn_pulled")
         while True:
-            arm: int = drive(self._run, choose, renew, judge, source, noise_key, mode, results)
+            last = min(results, self._deadline) if self._waits else results
+            arm: int = drive(self._run, choose, renew, judge, source, noise_key, mode, last)
             if arm != PREDICT:
+                go_on = mode != ASK and self._prefers_smaller()
+                if mode == RUN and go_on:
+                    continue
                 return arm
             self._predict()
             if mode == TELL:
                 return arm
+
+    def _prefers_smaller(self) -> bool:
+        """With a tolerance, whether a run that has stopped had better go on a little.
+
+        Of the sets that are right people mean the smaller, see `psips.kernels.matched`. If it
+        has passed as well, it is the set. If it has not, the run goes on for it until the
+        results have grown by PATIENCE, and then ends with the set that had passed. It does not
+        wait where results may end before: in a table told at once, with a budget, with items.
+        """
+        self._chosen = []
+        if not (self.program.weighs and self._tolerant):
+            return False
+        late = self.results >= self._deadline
+        if not self.stopped:
+            if self._passed and late:
+                self._outcome[STOPPED] = 1.0
+                self._chosen = self._passed
+            return False
+        scene = self._aside()
+        out, found, threshold = self._weigh_smaller(scene)
+        if out and found >= threshold:
+            self._chosen = _members(scene.front)
+            return False
+        endless = self.room[0] == np.inf and self._latest[NEW] == 1 and self.patient
+        if not (out and endless) or (self._passed and late):
+            return False
+        if not self._passed:
+            self._passed = _members(self.front)
+            self._deadline = math.ceil(PATIENCE * self.results)
+        self.go_on()
+        return True
+
+    patient = True  # whether there is no end to the results that may come
+
+    @property
+    def _waits(self) -> bool:
+        """Whether a set has passed, and a smaller one may still."""
+        return bool(self._passed) and self.results < self._deadline
+
+    @property
+    def _tolerant(self) -> bool:
+        return self.model.control >= 0 or bool(self.model.slack.any())
+
+    def _weigh_smaller(self, scene: Scene) -> tuple[int, float, float]:
+        """Members that the smaller set leaves out, its evidence and threshold."""
+        from psips.kernels.matched import weigh_smaller, weigh_smaller_limited
+
+        calibration = self.program.options.calibration
+        if self.limited:
+            return attentively(weigh_smaller_limited, scene, calibration)
+        return attentively(weigh_smaller, scene, calibration, self._spare)
 
     def _address(self, step: str) -> Any:
         """Return where a step begins; it is compiled when it is first needed."""
@@ -274,10 +334,13 @@ class Engine(Uncertainty):
 
     @property
     def candidate(self) -> list[int]:
-        """Answers in S_hat; empty while the arms with results do not suffice to judge."""
+        """Answers in S_hat; empty while the arms with results do not suffice to judge.
+
+        With a tolerance, at the stop: the smaller set, if there is one that has passed.
+        """
         if not self.ready:
             return []
-        return [int(a) for a in self.front.members[: self.front.size[MEMBERS]]]
+        return self._chosen or _members(self.front)
 
     @property
     def limited(self) -> bool:
@@ -306,8 +369,13 @@ class Engine(Uncertainty):
                 return 0.0, np.inf
             weighed: tuple[float, float] = weigh_limited(self._aside(), options.calibration)
             return weighed
-        spare = 1.0 if options.halves else max(1.0, 1.0 / options.eta)
-        return attentively(weigh_ratio, self._aside(), options.calibration, spare)
+        return attentively(weigh_ratio, self._aside(), options.calibration, self._spare)
+
+    @property
+    def _spare(self) -> float:
+        """The largest inflation of any draw, which a cover must reach."""
+        options = self.program.options
+        return 1.0 if options.halves else max(1.0, 1.0 / options.eta)
 
     def change_probability(self, draws: int = 4096) -> tuple[float, float]:
         """Log of P(Alt(S_hat) | data) and its relative standard error."""
@@ -355,8 +423,14 @@ class Engine(Uncertainty):
             **({"rival": plain_of(self.rival, None)} if self.program.rival else {}),
             **(self.predictions.snapshot() if self.program.stopping.predicts else {}),
             "outcome": [repr(float(v)) for v in self._outcome],
+            **({"sets": self._sets()} if self._passed or self._chosen else {}),
             "key": [int(v) for v in self.key],
         }
+
+    def _sets(self) -> dict[str, Any]:
+        """Return what a tolerance makes of the stop, as plain data."""
+        chosen, passed = self._chosen, self._passed
+        return {"passed": passed, "deadline": self._deadline, "chosen": chosen}
 
     def _nearest(self) -> list[Ints]:
         """Return the piece of the alternative that was nearest at the last look, as views."""
@@ -388,3 +462,12 @@ class Engine(Uncertainty):
         self._outcome[:] = [float(v) for v in state["outcome"]]
         self.key[:] = np.array(state["key"], np.uint64)
         self._judged = self.results
+        sets = state.get("sets", {"passed": (), "chosen": (), "deadline": 0})
+        self._passed = [int(a) for a in sets["passed"]]
+        self._chosen = [int(a) for a in sets["chosen"]]
+        self._deadline = int(sets["deadline"])
+
+
+def _members(front: Front) -> list[int]:
+    """Return the set as a list."""
+    return [int(a) for a in front.members[: front.size[MEMBERS]]]

@@ -90,6 +90,8 @@ class MixedEngine(Engine):
     the results since then came in one by one.
     """
 
+    patient = False  # items may run out
+
     def __init__(self, *given: Any) -> None:
         model = given[0]
         K, d = model.K, model.d

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psips.aliases import Stream
+from psips.aliases import Floats, Stream
 from psips.errors import InputError
 from psips.problem import Problem
 from psips.problem.instances import Results
@@ -45,11 +45,15 @@ class Tolerated:
         Left out, though it may be optimal: by answer, which one stands for it.
     maybe_beaten : tuple of str
         In the set, though another may be better by less.
+    replaceable : dict
+        In the set, though another member seems to match it within the tolerance and to be
+        better by more than that in some objective: by answer, which one.
     """
 
     given: str
     stand_ins: dict[str, str]
     maybe_beaten: tuple[str, ...]
+    replaceable: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         text = (
@@ -57,15 +61,14 @@ class Tolerated:
             "the tolerance, and may be in if nothing beats it by more than that"
         )
         if self.stand_ins:
-            pairs = [f"{left} ({stands} stands for it)" for left, stands in self._pairs]
+            pairs = [f"{left} ({by} stands for it)" for left, by in self.stand_ins.items()]
             text += f"; left out, though possibly optimal: {', '.join(pairs)}"
         if self.maybe_beaten:
             text += f"; in, though possibly beaten by less: {', '.join(self.maybe_beaten)}"
+        if self.replaceable:
+            pairs = [f"{z} ({by} seems to match it)" for z, by in self.replaceable.items()]
+            text += f"; in, though you may not need it: {', '.join(pairs)}"
         return text
-
-    @property
-    def _pairs(self) -> list[tuple[str, str]]:
-        return list(self.stand_ins.items())
 
 
 def tolerated_of(problem: Problem, engine: Engine, answers: pd.DataFrame) -> Tolerated | None:
@@ -88,17 +91,42 @@ def tolerated_of(problem: Problem, engine: Engine, answers: pd.DataFrame) -> Tol
             stands[problem.answers[z]] = problem.answers[_stand_in(engine, problem, int(z))]
     doubtful = np.flatnonzero(inside & (optimal < 1.0 - FEW))
     return Tolerated(
-        str(problem.tolerance), stands, tuple(problem.answers[z] for z in doubtful)
+        str(problem.tolerance),
+        stands,
+        tuple(problem.answers[z] for z in doubtful),
+        _replaceable(problem, engine),
     )
 
 
-def _stand_in(engine: Engine, problem: Problem, z: int) -> int:
-    """Return the candidate that most surely matches z up to the tolerance."""
+def _means(problem: Problem, engine: Engine) -> tuple[Floats, Floats]:
+    """Return the means of the answers (n, d), maximised, and the tolerance at them (d,)."""
     means = engine.belief.theta
     if not problem.unstructured:
         means = engine.model.Z @ means
     control = None if problem.control is None else means[problem.answer_index(problem.control)]
-    epsilon = problem.tolerance.at(control)
+    return means, problem.tolerance.at(control)
+
+
+def _replaceable(problem: Problem, engine: Engine) -> dict[str, str]:
+    """Return members that another member seems to make superfluous, and which one."""
+    if not engine.candidate:
+        return {}
+    means, epsilon = _means(problem, engine)
+    aims = engine.model.limits.aims > 0
+    members = engine.candidate
+    found = {}
+    for z in members:
+        lead = (means[members] - means[z])[:, aims]
+        matched = (lead >= -epsilon[aims]).all(axis=1) & (lead > epsilon[aims]).any(axis=1)
+        if matched.any():
+            x = members[int(np.where(matched, lead.min(axis=1), -np.inf).argmax())]
+            found[problem.answers[z]] = problem.answers[x]
+    return found
+
+
+def _stand_in(engine: Engine, problem: Problem, z: int) -> int:
+    """Return the candidate that most surely matches z up to the tolerance."""
+    means, epsilon = _means(problem, engine)
     variances = np.diagonal(engine.covariances(), axis1=1, axis2=2)
     members, aims = engine.candidate, engine.model.limits.aims > 0
     spare = (means[members] - means[z] + epsilon) / np.sqrt(variances[members] + variances[z])
