@@ -181,7 +181,8 @@ def test_simulate_every_option(run: Any) -> None:
         "simulate random-gaussian --k 4 --d 3 --max-complexity 300 --instance-seed 2 --runs 2"
     )
     rules = "--sampling posterior --stopping posterior --calibration sharp --draws literal"
-    more = "--tracking mixture --eta estimate --alpha 0.4 --kappa 2 --max-samples 50 --json"
+    more = "--tracking mixture --tuning eta=estimate --tuning alpha=0.4 --kappa 2"
+    more += " --max-samples 50 --json"
     code, out, _ = run(*command.split(), *rules.split(), *more.split())
     assert code == 0
     settings = json.loads(out)["settings"]
@@ -288,7 +289,7 @@ def test_simulate_a_file(run: Any, trial: Path) -> None:
         ("calibrate --adversarial --tries 0", "tries of the search must be at least 1, got 0"),
         ("simulate correlated --sampling projcted", "did you mean 'projected'?"),
         (
-            "simulate correlated --eta much",
+            "simulate correlated --tuning eta=much",
             "expected a positive number or 'estimate', got 'much'",
         ),
         ("simulate correlated --runs 0", "runs must be a whole number of at least 1, got 0"),
@@ -508,3 +509,12 @@ def test_nothing_is_said_of_compiling_if_nothing_is_compiled() -> None:
 def test_progress_on_a_terminal() -> None:
     assert "candidate set: " in on_terminal("demo")
     assert "3/3" in on_terminal("simulate", "correlated", "--runs", "3")
+
+
+def test_simulate_says_what_alpha_may_mean(run: Any) -> None:
+    code, _, err = run("simulate", "near-tie", "--alpha", "0.05")
+    assert code == 2
+    assert "--alpha 0.05: give --delta 0.05" in " ".join(err.split())
+    command = ("simulate", "near-tie", "--runs", "1", "--max-samples", "5", "--json")
+    code, out, _ = run(*command, "--confidence", "0.95")
+    assert (code, json.loads(out)["settings"]["rules"]["delta"]) == (0, 0.05)

@@ -47,7 +47,7 @@ def meaning(file: ProblemFile) -> dict[str, Any]:
         "seed": file.seed,
         "budget": file.budget,
         "goal": file.goal,
-        "rules": file.rules,
+        "rules": {**file.rules, **file.rules.get("tuning", {})},
         "study": file.study,
     }
 

@@ -281,7 +281,11 @@ def test_it_keeps_delta_where_others_broke(
     ("rules", "name", "params"),
     [
         (Rules(stopping="posterior"), "worse", {"d": 6, "gap": 0.3}),
-        (Rules(stopping="posterior", calibration="sharp", kappa=0.5), "near-tie", {"gap": 0.1}),
+        (
+            Rules(stopping="posterior", calibration="sharp", tuning={"kappa": 0.5}),
+            "near-tie",
+            {"gap": 0.1},
+        ),
         (Rules(stopping="glr", calibration="heuristic"), "worse", {"d": 8, "gap": 0.3}),
     ],
 )

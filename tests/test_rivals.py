@@ -295,7 +295,7 @@ def test_stopping_rules_come_with_the_sampling_rule() -> None:
         "two-stage": "two-stage",
     }
     assert Rules(sampling="ape", stopping="glr").stopping == "glr"
-    assert Rules(**Rules(sampling="ape").to_dict()) == Rules(sampling="ape")
+    assert Rules.from_dict(Rules(sampling="ape").to_dict()) == Rules(sampling="ape")
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,15 @@ TABLES = {
 
 
 def test_plain_data_and_back() -> None:
-    rules = Rules(delta=0.02, sampling="posterior", eta="estimate", alpha=0.3)
-    assert Rules(**rules.to_dict()) == rules
+    rules = Rules(delta=0.02, sampling="posterior", tuning={"eta": "estimate", "alpha": 0.3})
+    assert set(rules.to_dict()) == {
+        *TABLES,
+        "delta",
+        "eta",
+        "alpha",
+        "kappa",
+    }  # as in every log and snapshot so far
+    assert Rules.from_dict(rules.to_dict()) == rules
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
@@ -96,12 +103,16 @@ def test_every_rule_runs(field: str, name: str) -> None:
         ),
         ("draws", "litteral", "unknown kind of draws 'litteral': did you mean 'literal'?"),
         ("tracking", "d-tracking", "unknown tracking 'd-tracking': did you mean 'c-tracking'?"),
-        ("eta", 0, "expected a positive number or 'estimate', got 0"),
-        ("eta", "guess", "expected a positive number or 'estimate', got 'guess'"),
-        ("alpha", 0.0, "alpha is the rate of forced exploration: expected a number between 0"),
-        ("kappa", -1.0, "kappa: expected a positive number, got -1.0"),
-        ("kappa", True, "kappa: expected a positive number, got True"),
-        ("eta", True, "expected a positive number or 'estimate', got True"),
+        ("tuning", {"eta": 0}, "expected a positive number or 'estimate', got 0"),
+        ("tuning", {"eta": "guess"}, "expected a positive number or 'estimate', got 'guess'"),
+        (
+            "tuning",
+            {"alpha": 0.0},
+            "alpha is the rate of forced exploration: expected a number between 0",
+        ),
+        ("tuning", {"kappa": -1.0}, "kappa: expected a positive number, got -1.0"),
+        ("tuning", {"kappa": True}, "kappa: expected a positive number, got True"),
+        ("tuning", {"eta": True}, "expected a positive number or 'estimate', got True"),
         ("delta", 0.0, "delta is the accepted probability of a wrong answer"),
         ("delta", 1.0, "expected a number between 0 and 1, got 1.0; 0.05 or 0.1 are usual"),
         ("delta", -3, "got -3"),
@@ -198,8 +209,8 @@ def test_a_box_is_not_proposed_where_it_is_refused() -> None:
 
 def test_estimating_eta_of_a_linear_problem_needs_a_bound() -> None:
     with pytest.raises(InputError, match="needs a bounded parameter set"):
-        Rules(eta="estimate").program(linear(2, None))
-    assert Rules(eta="estimate").program(linear(2, Ball(1.0))).options.eta > 0
+        Rules(tuning={"eta": "estimate"}).program(linear(2, None))
+    assert Rules(tuning={"eta": "estimate"}).program(linear(2, Ball(1.0))).options.eta > 0
 
 
 def test_the_published_rule_keeps_its_calibration() -> None:
@@ -212,7 +223,13 @@ def test_the_published_rule_keeps_its_calibration() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"alpha": "0.35"}, {"kappa": "2"}, {"sampling": ["directed"]}, {"draws": None}]
+    "wrong",
+    [
+        {"tuning": {"alpha": "0.35"}},
+        {"tuning": {"kappa": "2"}},
+        {"sampling": ["directed"]},
+        {"draws": None},
+    ],
 )
 def test_values_of_another_type_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError):

@@ -407,9 +407,9 @@ RULES: list[dict[str, Any]] = [
     {"sampling": "posterior", "tracking": "mixture"},
     {"sampling": "posterior", "draws": "literal"},
     {"sampling": "uniform", "stopping": "never"},
-    {"stopping": "posterior", "calibration": "sharp", "kappa": 2.0, "delta": 0.01},
+    {"stopping": "posterior", "calibration": "sharp", "tuning": {"kappa": 2.0}, "delta": 0.01},
     {"sampling": "oracle", "target": [0.2] * 5},
-    {"sampling": "posterior", "draws": "literal", "eta": "estimate"},
+    {"sampling": "posterior", "draws": "literal", "tuning": {"eta": "estimate"}},
 ]
 
 
@@ -585,8 +585,9 @@ def test_a_table_of_means_is_refused() -> None:
 @pytest.mark.parametrize("value", [True, 10**400, 10**5000], ids=["true", "400", "5000"])
 def test_numbers_of_rules(name: str, value: object) -> None:
     problem = Problem(objectives=["a"], covariance=[1], arms=["A", "B"])
-    with pytest.raises(InputError, match=f"{name} must be a number, got ") as caught:
-        Session(problem, **{name: value})
+    given = {name: value} if name == "delta" else {"tuning": {name: value}}
+    with pytest.raises(InputError, match=rf"{name}\b.* expected a .*, got ") as caught:
+        Session(problem, **given)  # type: ignore[arg-type]
     assert len(str(caught.value)) < 200
 
 

@@ -164,7 +164,7 @@ def test_rules_without_a_calibration_take_none(stopping: str) -> None:
         Rules(stopping=stopping, calibration="sharp")
     own = Rules(stopping=stopping)
     assert Rules(stopping=stopping, calibration="heuristic") == own  # as stored
-    assert Rules(**own.to_dict()) == own
+    assert Rules.from_dict(own.to_dict()) == own
 
 
 @pytest.mark.parametrize("stopping", ["bayes", "never"])

@@ -80,7 +80,7 @@ def test_create(store: DatabaseStore, tmp_path: Path) -> None:
     )
     made = Study.create(file, store)
     assert made.name == "tea tasting"
-    assert made.state.rules == Rules(delta=0.02, alpha=0.4)
+    assert made.state.rules == Rules(delta=0.02, tuning={"alpha": 0.4})
     assert made.state.seed == 9
     assert made.ask()[0].id == "tea tasting-000001"
     other = Study.create(file, store, name="again", seed=1, delta=0.3)

@@ -283,7 +283,7 @@ def test_a_rule_that_stops_too_early_is_seen() -> None:
         delta=0.01,
         stopping="posterior",
         calibration="sharp",
-        kappa=0.002,
+        tuning={"kappa": 0.002},
     )
     assert summary.errors > 5
 

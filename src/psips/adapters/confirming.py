@@ -115,7 +115,7 @@ def confirm_front(
 
     if items is None:
         problem = Problem(objectives=objectives, arms=list(chosen), epsilon=epsilon)
-        session = Session(problem, rng=seed, budget=budget, **choices)
+        session = Session(problem, seed=seed, budget=budget, **choices)
         while not session.stopped and not session.exhausted:
             arm = session.ask()
             session.tell(arm, run(arm))

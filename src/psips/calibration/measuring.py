@@ -57,7 +57,7 @@ class Rule:
             delta=delta ** (1.0 / self.divisor),
             stopping=self.stopping,
             calibration=self.calibration,
-            kappa=self.kappa,
+            tuning={"kappa": self.kappa},
         )
 
 
@@ -65,7 +65,7 @@ RULES = tuple(
     Rule(name, *setting) for name, rule in STOPPING.items() for setting in rule.measured
 )
 BROKEN = Rule("bayes", divisor=8.0)
-DEFAULT = Rule(Rules().stopping, Rules().calibration, Rules().kappa).name
+DEFAULT = Rule(Rules().stopping, Rules().calibration, Rules().tuning.kappa).name
 
 Cell = tuple[str, float, str]  # rule, delta and family
 

@@ -64,6 +64,7 @@ def init(
 
 def _ask(grid: Grid, chosen: dict[str, str | None] | None) -> dict[str, str | None]:
     """Ask for the direction of each objective that has none yet."""
+    from psips.input.checks import DIRECTIONS, SPELLINGS
     from psips.input.directions import guess_direction
     from psips.study.drafting import find_objectives
 
@@ -72,13 +73,14 @@ def _ask(grid: Grid, chosen: dict[str, str | None] | None) -> dict[str, str | No
     answers: dict[str, str | None] = {}
     for name, way in chosen.items():
         answer = way
-        while answer not in ("max", "min", SKIP):
-            answer = typer.prompt(
+        while answer not in (*DIRECTIONS, SKIP):
+            given = typer.prompt(
                 f"{one_line(name)}: is more better (max), or less (min), or is it no objective "
                 f"({SKIP})?",
                 default=guess_direction(name),
                 err=True,
             )
+            answer = SPELLINGS.get(given.strip().casefold(), given.strip().casefold())
         if answer != SKIP:
             answers[name] = answer
     return answers

@@ -36,6 +36,9 @@ def simulate(
     delta: Annotated[
         Number, typer.Option(help="Accepted probability of a wrong answer.  [default: 0.1]")
     ] = None,
+    confidence: Annotated[
+        Number, typer.Option(help="The same as 1 - delta; give one of them.")
+    ] = None,
     runs: Annotated[int, typer.Option(help="How many experiments to simulate.")] = 100,
     seed: Annotated[
         Count, typer.Option(help="Seed of the random numbers.  [default: 0]")
@@ -58,12 +61,18 @@ def simulate(
     tracking: Annotated[
         Text, typer.Option(help=f"{_names(TRACKING)}.  [default: {Rules.tracking}]")
     ] = None,
-    eta: Annotated[
-        Text,
-        typer.Option(help="Inflation of the draws that choose arms: a number or 'estimate'."),
+    tuning: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="Constant of the rules (repeat for more): eta, inflation of the draws that "
+            "choose arms, a number or 'estimate'; alpha, exponent of forced exploration; "
+            "kappa, factor of the budget of 'sharp'.",
+        ),
     ] = None,
-    alpha: Annotated[Number, typer.Option(help="Rate of forced exploration.")] = None,
-    kappa: Annotated[Number, typer.Option(help="Factor of the budget of 'sharp'.")] = None,
+    eta: Annotated[Text, typer.Option(hidden=True)] = None,
+    alpha: Annotated[Text, typer.Option(hidden=True)] = None,
+    kappa: Annotated[Text, typer.Option(hidden=True)] = None,
     max_samples: Annotated[
         int,
         typer.Option(help="Most samples of a run; a run that reaches them has not stopped."),
@@ -94,14 +103,13 @@ def simulate(
     """
     rules: dict[str, Any] = {
         "delta": delta,
+        "confidence": confidence,
         "sampling": sampling,
         "stopping": stopping,
         "calibration": calibration,
         "draws": draws,
         "tracking": tracking,
-        "eta": None if eta is None else _number_or_word(eta),
-        "alpha": alpha,
-        "kappa": kappa,
+        "tuning": _constants(tuning or [], alpha, {"eta": eta, "kappa": kappa}) or None,
     }
     name, params = read_instance(context, instance)
     summary = _run(
@@ -132,6 +140,7 @@ def _run(
     from psips.problem.problem_file import read_problem_file
     from psips.problem.question import read_budget
     from psips.rules.chosen import BY_PROOFS
+    from psips.rules.tuning import put_over
 
     if max_samples < 1:
         raise InputError(f"--max-samples must be at least 1, got {max_samples}")
@@ -139,7 +148,7 @@ def _run(
     if name not in BUILDERS:  # what the file says holds unless the command line says otherwise
         file = read_problem_file(name)
         given = {} if file.delta is None else {"delta": file.delta}
-        rules = {**given, **file.rules, **rules}
+        rules = put_over(rules, {**given, **file.rules})
         seed = file.seed if seed is None else seed
         budget = file.budget if budget is None else budget
         goal = file.goal if goal is None else goal
@@ -184,11 +193,28 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def _number_or_word(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
+def _constants(
+    named: list[str], alpha: str | None, older: dict[str, str | None]
+) -> dict[str, Any]:
+    """Read constants of the rules from NAME=VALUE, and from options of earlier versions."""
+    from psips.errors import InputError, quote
+    from psips.input.quantities import parse_number
+
+    if alpha is not None:
+        raise InputError(
+            f"--alpha {alpha}: give --delta {alpha} for the accepted probability of a wrong "
+            f"answer, or --tuning alpha={alpha} for the exponent of forced exploration"
+        )
+    found = _given(older)
+    for text in named:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise InputError(f"--tuning must be NAME=VALUE, got {quote(text)}")
+        found[name.strip()] = value.strip()
+    return {
+        name: text if name == "eta" and text.isalpha() else parse_number(quote(name), text)
+        for name, text in found.items()
+    }
 
 
 def _show(summary: Summary) -> None:
@@ -200,7 +226,7 @@ def _show(summary: Summary) -> None:
     params = ", ".join(f"{name}={value}" for name, value in settings["params"].items())
     console = output()
     console.print(f"[bold]{settings['instance']}[/bold] {params}".strip())
-    calibrated = Rules(**rules).calibrated
+    calibrated = Rules.from_dict(rules).calibrated
     named = [name for name in rules if name != "calibration" or calibrated]
     chosen = ", ".join(f"{name} {rules[name]}" for name in named)
     console.print(chosen, style="dim", soft_wrap=True)

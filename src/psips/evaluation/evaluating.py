@@ -201,7 +201,7 @@ def _desk(
     if shuffle:
         order = [order[j] for j in np.random.default_rng(seed).permutation(len(order))]
     problem = Problem(objectives=objectives, arms=list(arms), blocks=order, epsilon=epsilon)
-    return SessionDesk(Session(problem, rng=seed, budget=budget, **choices))
+    return SessionDesk(Session(problem, seed=seed, budget=budget, **choices))
 
 
 def _check_study(problem: Problem, arms: Mapping[str, Any], items: Mapping[str, Any]) -> None:

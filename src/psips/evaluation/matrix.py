@@ -297,7 +297,7 @@ def _session(
     problem: Problem, scores: Scores, there: Any, seed: int, delta: float, choices: Any
 ) -> Session:
     """Return a session that asks for no cell that is not there."""
-    session = Session(problem, rng=seed, delta=delta, **choices)
+    session = Session(problem, seed=seed, delta=delta, **choices)
     assert session.items is not None
     for a, j in zip(*np.nonzero(~there), strict=True):
         session.items.leave_out(int(a), scores.items[int(j)])

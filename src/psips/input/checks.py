@@ -15,6 +15,9 @@ from psips.input.quantities import as_float
 
 DIRECTIONS = ("max", "min")
 ROLES = (*DIRECTIONS, "limit")  # the last of a metric that is limited and no objective
+SPELLINGS = {
+    f"{way}{ending}": way for way in DIRECTIONS for ending in ("imize", "imise", "imum")
+}
 SAME = 1e-12  # features closer than this, relative to their column's largest, are equal
 RANK = 1e-10  # relative singular value below which a direction is not spanned
 MOST = 100_000  # arms, answers or features
@@ -122,6 +125,21 @@ def read_objectives(given: Any, default: str | None = DIRECTIONS[0]) -> Any:
     return dict(zip(names, [direction for _, direction in pairs], strict=True))
 
 
+def read_direction(objective: object, given: Any, known: Sequence[str] = ROLES) -> str:
+    """Return "max", "min" or "limit": what a direction comes down to, in any case and spelling.
+
+    Examples
+    --------
+    >>> read_direction("cost", "Minimize"), read_direction("yield", "maximise")
+    ('min', 'max')
+    """
+    word = given.strip().casefold() if isinstance(given, str) else ""
+    word = SPELLINGS.get(word, word)
+    if word not in known:
+        raise unknown(f"direction of objective {quote(str(objective))}", given, known)
+    return word
+
+
 def read_directions(objectives: Sequence[str], given: object) -> tuple[str, ...]:
     """One of "max", "min" and "limit" per objective; names alone are maximised."""
     if not isinstance(given, Mapping):
@@ -129,9 +147,7 @@ def read_directions(objectives: Sequence[str], given: object) -> tuple[str, ...]
     found = []
     for name, said in given.items():
         direction = said.get("direction", DIRECTIONS[0]) if isinstance(said, Mapping) else said
-        if not isinstance(direction, str) or direction not in ROLES:
-            raise unknown(f"direction of objective {quote(str(name))}", direction, ROLES)
-        found.append(direction)
+        found.append(read_direction(name, direction))
     return tuple(found)
 
 

@@ -11,8 +11,8 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from psips.errors import InputError, listing, quote, unknown
-from psips.input.checks import DIRECTIONS, read_names, read_objectives
+from psips.errors import InputError, listing, quote
+from psips.input.checks import DIRECTIONS, read_direction, read_names, read_objectives
 
 # Words in the name of a metric of which less is better.
 LESS = re.compile(
@@ -169,8 +169,8 @@ def read_ways(given: Iterable[str]) -> dict[str, str | None]:
         name, equals, way = text.rpartition("=")
         if not equals:
             name, way = text, ""
-        elif way not in DIRECTIONS:
-            raise unknown(f"direction of objective {quote(name)}", way, DIRECTIONS)
+        else:
+            way = read_direction(name, way, DIRECTIONS)
         if name in found:
             raise InputError(f"the objective {quote(name)} was given twice: give it once")
         found[name] = way or None

@@ -82,3 +82,20 @@ def as_float(given: Any) -> float | None:
         return math.inf if given > 0 else -math.inf
     except (TypeError, ValueError):
         return None
+
+
+def delta_of(confidence: object) -> float:
+    """Return the accepted probability of a wrong answer that leaves a confidence.
+
+    Examples
+    --------
+    >>> delta_of(0.95)
+    0.05
+    """
+    value = as_float(confidence)
+    if value is None or not 0.0 < value < 1.0:
+        raise InputError(
+            f"confidence is the probability of a right answer: expected a number between 0 and "
+            f"1, got {quote(confidence)}; 0.9 or 0.95 are usual"
+        )
+    return float(f"{1.0 - value:.12g}")  # not 0.05000000000000004

@@ -29,6 +29,16 @@ def generator(rng: Seed) -> np.random.Generator:
         ) from None
 
 
+def either_seed(rng: Seed, seed: Seed) -> Seed:
+    """Return what was given of two names for the same thing."""
+    if rng is not None and seed is not None:
+        raise InputError(
+            f"rng={quote(rng)} and seed={quote(seed)} are two names of the same thing: give "
+            f"one of them"
+        )
+    return seed if rng is None else rng
+
+
 def draw_key(rng: Seed) -> Key:
     """Draw the key of a session or of an environment: the next two words of 64 bits.
 

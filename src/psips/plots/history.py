@@ -147,7 +147,8 @@ def _replay(history: History, looks: Ints) -> Iterator[Engine]:
     alone = not STOPPING[known.stopping].partner  # else it needs a sampling rule's own state
     stopping = known.stopping if alone else "never"
     # How arms were chosen does not matter here, nor how draws are made: their law is the same.
-    rules = replace(known, sampling="uniform", stopping=stopping, draws="first-hit", eta=1.0)
+    rules = replace(known, sampling="uniform", stopping=stopping, draws="first-hit")
+    rules = replace(rules, tuning=replace(known.tuning, eta=1.0))
     program = rules.program(problem)
     x = problem.inward(problem.compared(history.values))
     by_one = len(empty_scatter(model).C) > 0  # the noise is worked out from single results

@@ -13,6 +13,7 @@ from psips.aliases import Floats
 from psips.errors import InputError, check_distinct, check_keys, quote, unknown
 from psips.input.checks import Table, read_positive
 from psips.input.files import read_text, shown
+from psips.input.quantities import delta_of
 from psips.input.tables import read_csv
 from psips.problem.file_tables import (
     Guess,
@@ -37,7 +38,8 @@ KEYS = (
     *("name", "objectives", "covariance", "arms", "answers", "parameter_set"),
     *("prior", "regularization", "intercept", "noise", "truth", "theta", "results", "guess"),
     *("costs", "control", "epsilon", "limits", "budget", "goal"),
-    *("noise_guess", "partial", "blocks", "delta", "seed", "rules", "study"),
+    *("noise_guess", "partial", "blocks", "delta", "confidence", "seed"),
+    *("rules", "study"),
 )
 OBJECTIVE_KEYS = ("name", *SCALE_KEYS, "variance")
 SET_KEYS = ("ball", "low", "high")
@@ -45,10 +47,10 @@ PRIOR_KEYS = ("means", "pulls")
 NOISE_GUESS_KEYS = ("covariance", "results")
 ITEM_NOISE_KEYS = ("covariance", "between")
 SEED_BITS = 128
-RULE_NUMBERS = ("eta", "alpha", "kappa")
+TUNING_KEYS = ("eta", "alpha", "kappa")
 RULE_KEYS = (
-    *("sampling", "stopping", "calibration", "draws", "tracking"),
-    *RULE_NUMBERS,
+    *("sampling", "stopping", "calibration", "draws", "tracking", "tuning"),
+    *TUNING_KEYS,  # of files from before [rules.tuning]
 )
 
 
@@ -150,6 +152,12 @@ def read_problem_file(path: str | os.PathLike[str]) -> ProblemFile:
 
 
 def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
+    if "alpha" in data:
+        raise InputError(
+            f"alpha = {quote(data['alpha'])}: write delta = {quote(data['alpha'])} for the "
+            f"accepted probability of a wrong answer, or put alpha into a table [rules.tuning] "
+            f"for the exponent of forced exploration"
+        )
     check_keys("key", data, KEYS)
     objectives, covariance = _objectives(data)
     arms, features = _arms(path, data)
@@ -185,9 +193,7 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
     noise = optional(data, "noise", str) or NOISES[0]
     if noise not in NOISES:
         raise unknown("noise", noise, NOISES)
-    delta = optional(data, "delta", float)
-    if delta is not None and not 0 < delta < 1:
-        raise InputError(f"delta must lie strictly between 0 and 1, got {quote(delta)}")
+    delta = _delta(data)
     seed = optional(data, "seed", int)
     if seed is not None and seed < 0:
         raise InputError(f"seed must be at least 0, got {quote(seed)}")
@@ -196,17 +202,40 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
     budget = read_budget(problem, optional(data, "budget", float))
     goal = optional(data, "goal", str)
     read_goal(problem, goal)  # complains
-    rules = optional(data, "rules", dict) or {}
-    check_keys("key of [rules]", rules, RULE_KEYS)
-    for key in RULE_NUMBERS:
-        if key in rules and rules[key] != "estimate":
-            read_positive(f"{key!r} of [rules]", rules[key])
+    rules = _rules(data)
     guess = read_guess(path, data, problem)
     study = optional(data, "study", dict) or {}
     return ProblemFile(
         *(path, problem, theta, noise, results, guess, _item_noise(data, problem, noise)),
         *(delta, seed, budget, goal, rules, study),
     )
+
+
+def _delta(data: Mapping[str, Any]) -> float | None:
+    """Read the accepted probability of a wrong answer, given as such or as a confidence."""
+    delta, confidence = (optional(data, key, float) for key in ("delta", "confidence"))
+    if delta is not None and confidence is not None:
+        raise InputError("'delta' and 'confidence' say the same thing twice: remove one")
+    if delta is not None and not 0 < delta < 1:
+        raise InputError(f"delta must lie strictly between 0 and 1, got {quote(delta)}")
+    return delta if confidence is None else delta_of(confidence)
+
+
+def _rules(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the table [rules]; constants are gathered in its table ``tuning``."""
+    rules = dict(optional(data, "rules", dict) or {})
+    check_keys("key of [rules]", rules, RULE_KEYS)
+    tuning = dict(optional(rules, "tuning", dict) or {})
+    check_keys("key of [rules.tuning]", tuning, TUNING_KEYS)
+    for key in TUNING_KEYS:
+        if key in rules and key in tuning:
+            raise InputError(f"{key!r} is in [rules] and in [rules.tuning]: remove one of them")
+        table = "rules" if key in rules else "rules.tuning"
+        if key in rules:
+            tuning[key] = rules.pop(key)
+        if key in tuning and tuning[key] != "estimate":
+            read_positive(f"{key!r} of [{table}]", tuning[key])
+    return {**rules, "tuning": tuning} if tuning else rules
 
 
 def _objectives(data: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:

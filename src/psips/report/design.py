@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def design_of(state: State) -> str:
     if rules.calibrated:
         about = CALIBRATION[rules.calibration].about
         facts.append(["calibration", f"{rules.calibration}: {about}"])
-    others = {k: getattr(rules, k) for k in ("draws", "tracking", "eta", "alpha", "kappa")}
+    others = {"draws": rules.draws, "tracking": rules.tracking, **asdict(rules.tuning)}
     facts.append(["other settings", ", ".join(f"{k} {v}" for k, v in others.items())])
     words = {
         KNOWN: "given"

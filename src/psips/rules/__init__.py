@@ -6,6 +6,7 @@ Light to import: names and texts stand here without the kernels they name.
 from psips.rules.chosen import Rules
 from psips.rules.sampling import DRAWS, SAMPLING, TRACKING, SamplingRule
 from psips.rules.stopping import CALIBRATION, STOPPING, StoppingRule
+from psips.rules.tuning import Tuning
 
 __all__ = [
     "CALIBRATION",
@@ -16,4 +17,5 @@ __all__ = [
     "Rules",
     "SamplingRule",
     "StoppingRule",
+    "Tuning",
 ]

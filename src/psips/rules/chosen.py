@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from psips.errors import InputError, unknown
+from psips.errors import InputError, check_keys, quote, unknown
 from psips.kernels.codes import WHOLE
 from psips.rules.sampling import DRAWS, SAMPLING, TRACKING, SamplingRule
 from psips.rules.stopping import CALIBRATION, STOPPING, StoppingRule
+from psips.rules.tuning import CONSTANTS, Tuning, as_number, by_own_names
 
 if TYPE_CHECKING:
     from psips.aliases import Floats
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 BY_PROOFS = "certified"  # the stopping rule that can have another goal than the whole set
 OWN = "own"  # the stopping rule of the sampling rule; the calibration of the stopping rule
 NO_CALIBRATION = "heuristic"  # what a rule says that has none
+UNSAID: Any = object()  # in the place of a delta that was left out
+FIELDS = (
+    *("delta", "sampling", "stopping", "calibration", "draws", "tracking", "tuning"),
+    "confidence",
+)
 
 
 def _check_name(kind: str, name: str, table: Mapping[str, object]) -> None:
@@ -35,11 +41,7 @@ def _enumerated(names: Sequence[str]) -> str:
     )
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Rules:
     """A choice of rules and the confidence asked for.
 
@@ -59,13 +61,12 @@ class Rules:
         prior, or a flat one, which bounds no error rate. Rules without a calibration say
         "heuristic", which means nothing there. `dataclasses.replace` keeps what was chosen so;
         give "own" to have it chosen anew.
-    eta : float or "estimate"
-        Inflation of the min learner's draws; "estimate" is the paper's Algorithm 2.
-    alpha : float
-        Forced exploration has weight ``n ** -alpha`` in the n-th ask. The paper leaves it
-        open; 0.35 needs fewer samples than 0.5 in short runs and no more in long ones.
-    kappa : float
-        Factor of the budget in the calibration "sharp".
+    tuning : Tuning or mapping
+        Constants of the rules by name: ``{"alpha": 0.5}``; see `psips.rules.tuning`.
+    confidence : float, optional
+        1 - delta, for those who think in it; give one of the two.
+    **others
+        Names of earlier versions; a sentence says what to write instead.
 
     Examples
     --------
@@ -73,6 +74,8 @@ class Rules:
     'directed'
     >>> Rules(sampling="track-and-stop").stopping
     'glr'
+    >>> Rules(confidence=0.95).delta
+    0.05
     """
 
     delta: float = 0.1
@@ -81,15 +84,40 @@ class Rules:
     calibration: str = OWN
     draws: str = "first-hit"
     tracking: str = "c-tracking"
-    eta: float | str = 1.0
-    alpha: float = 0.35
-    kappa: float = 2.0
+    tuning: Tuning = field(default_factory=Tuning)
 
-    def __post_init__(self) -> None:
-        if not _is_number(self.delta) or not 0.0 < self.delta < 1.0:
+    def __init__(
+        self,
+        delta: float = UNSAID,
+        sampling: str = sampling,
+        stopping: str = stopping,
+        calibration: str = calibration,
+        draws: str = draws,
+        tracking: str = tracking,
+        tuning: Tuning | Mapping[str, Any] | None = None,
+        confidence: float | None = None,
+        **others: Any,
+    ) -> None:
+        if others or confidence is not None:
+            check_keys("rule", others, (*FIELDS, *CONSTANTS))
+            given = {} if delta is UNSAID else {"delta": delta}
+            said = by_own_names({**given, "tuning": tuning, "confidence": confidence, **others})
+            delta, tuning = said.get("delta", UNSAID), said["tuning"]
+        put = partial(object.__setattr__, self)
+        put("delta", Rules.delta if delta is UNSAID else delta)
+        put("sampling", sampling)
+        put("stopping", stopping)
+        put("calibration", calibration)
+        put("draws", draws)
+        put("tracking", tracking)
+        put("tuning", Tuning.read(tuning))
+        self._check()
+
+    def _check(self) -> None:
+        if not 0.0 < as_number(self.delta) < 1.0:
             raise InputError(
                 f"delta is the accepted probability of a wrong answer: expected a number "
-                f"between 0 and 1, got {self.delta!r}; 0.05 or 0.1 are usual"
+                f"between 0 and 1, got {quote(self.delta)}; 0.05 or 0.1 are usual"
             )
         _check_name("sampling rule", self.sampling, SAMPLING)
         if self.stopping == OWN:
@@ -105,7 +133,6 @@ class Rules:
         _check_name("kind of draws", self.draws, DRAWS)
         _check_name("tracking", self.tracking, TRACKING)
         self._check_company()
-        self._check_numbers()
 
     @property
     def _sampling(self) -> SamplingRule:
@@ -124,21 +151,6 @@ class Rules:
         published = self._sampling.calibration
         known = self._stopping.calibrations
         return published if published in known else known[0] if known else NO_CALIBRATION
-
-    def _check_numbers(self) -> None:
-        number = _is_number(self.eta) and 0 < float(self.eta) < math.inf
-        if not number and self.eta != "estimate":
-            raise InputError(
-                f"eta inflates the learner's draws: expected a positive number or "
-                f"'estimate', got {self.eta!r}"
-            )
-        if not _is_number(self.alpha) or not 0.0 < self.alpha < 1.0:
-            raise InputError(
-                f"alpha is the rate of forced exploration: expected a number between 0 and 1, "
-                f"got {self.alpha!r}"
-            )
-        if not _is_number(self.kappa) or not 0.0 < self.kappa < math.inf:
-            raise InputError(f"kappa: expected a positive number, got {self.kappa!r}")
 
     def _check_company(self) -> None:
         """Refuse rules that do not go together."""
@@ -186,8 +198,18 @@ class Rules:
             )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the rules as plain data."""
-        return asdict(self)
+        """Return the rules as plain data, constants among them."""
+        plain = asdict(self)
+        constants = plain.pop("tuning")
+        return {**plain, **constants}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Rules:
+        """Return the rules that `to_dict` was taken of, or that a file gives by name."""
+        check_keys("rule", map(str, data), (*FIELDS, *CONSTANTS))
+        rules = {name: value for name, value in data.items() if name not in CONSTANTS}
+        loose = {name: value for name, value in data.items() if name in CONSTANTS}
+        return cls(**{**rules, "tuning": {**asdict(Tuning.read(rules.get("tuning"))), **loose}})
 
     def program(
         self, problem: Problem, target: Floats | None = None, goal: Goal | None = None
@@ -199,6 +221,7 @@ class Rules:
         from psips.rules import program
 
         sampling, stopping, literal = self._sampling, self._stopping, self.draws == "literal"
+        tuning = self.tuning
         program.check_fit(sampling, stopping, problem)
         program.check_noise(self.sampling, self.stopping, self.calibration, literal, problem)
         program.check_tolerance(self.stopping, self.calibration, problem, goal)
@@ -217,11 +240,11 @@ class Rules:
         options = Options(
             sampling.learner,
             TRACKING[self.tracking].code,
-            program.eta_of(self.eta, literal, problem),
-            self.eta == "estimate" and problem.unstructured,
-            float(self.alpha),
+            program.eta_of(tuning.eta, literal, problem),
+            tuning.eta == "estimate" and problem.unstructured,
+            float(tuning.alpha),
             program.calibration_of(
-                stopping, self.calibration, self.delta, self.kappa, literal, problem
+                stopping, self.calibration, self.delta, tuning.kappa, literal, problem
             ),
             np.zeros(0) if target is None else np.ascontiguousarray(target, float),
             np.array([WHOLE, 0] if goal is None else [goal.kind, goal.number]),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -31,11 +29,6 @@ def read_rules(rules: Rules | None, choices: Mapping[str, Any]) -> Rules:
     psips.errors.InputError: unknown rule 'smapling': did you mean 'sampling'? known: ...
     """
     if rules is None:
-        check_keys("rule", choices, [field.name for field in fields(Rules)])
-        for name in ("delta", "alpha", "kappa", "eta"):
-            value = choices.get(name)
-            if isinstance(value, bool) or (isinstance(value, int) and value > sys.maxsize):
-                raise InputError(f"{name} must be a number, got {quote(value)}")
         return Rules(**choices)
     if not isinstance(rules, Rules):
         raise InputError(f"rules must be a Rules object, got {quote(rules)}")

@@ -12,7 +12,7 @@ import numpy as np
 from psips.aliases import Floats
 from psips.compiling import watch
 from psips.errors import InputError, quote
-from psips.input.seeds import Seed, draw_key
+from psips.input.seeds import Seed, draw_key, either_seed
 from psips.problem import Problem
 from psips.problem.measurements import ITEM, is_frame, is_missing, read_results, read_values
 from psips.problem.question import (
@@ -62,6 +62,8 @@ class Session(Known):
         Or its fields by keyword: ``delta=0.05, sampling="posterior"``.
     rng : None, int, SeedSequence or Generator
         The session's key is its next two words of 64 bits; nothing else is drawn from it.
+    seed : None, int, SeedSequence or Generator
+        The same by another name; give one of the two.
     target : (K,) weights, optional
         What the sampling rule ``oracle`` pulls by; for simulations.
     budget : number, optional
@@ -72,7 +74,8 @@ class Session(Known):
         What is to be proven instead of the whole set: ``"2 optimal"``, ``"settle A"`` or
         ``"beat control"``. It needs the stopping rule ``certified``, which is then the default.
     **choices
-        Fields of `Rules`.
+        Fields of `Rules`, such as ``tuning={"alpha": 0.5}``; ``confidence=0.95`` is the same
+        as ``delta=0.05``.
 
     Examples
     --------
@@ -95,6 +98,7 @@ class Session(Known):
         *,
         rules: Rules | None = None,
         rng: Seed = None,
+        seed: Seed = None,
         target: Any = None,
         budget: float | None = None,
         goal: str | None = None,
@@ -114,7 +118,7 @@ class Session(Known):
         self.engine = engine_for(problem.model)(
             problem.model,
             program,
-            draw_key(rng),
+            draw_key(either_seed(rng, seed)),
             problem.prior_arrays,
             math.inf if self.budget is None else self.budget,
         )
@@ -383,7 +387,7 @@ class Session(Known):
         problem = Problem.from_dict(data["problem"])
         session = cls(
             problem,
-            rules=read_rules(None, data["rules"]),
+            rules=Rules.from_dict(data["rules"]),
             target=data["target"],
             budget=data.get("budget"),
             goal=data.get("goal"),

@@ -71,7 +71,7 @@ class Cell:
             "instance": self.instance,
             **_content(self.instance),
             "params": dict(self.params),
-            "rules": Rules(**self.rules).to_dict(),
+            "rules": Rules.from_dict(self.rules).to_dict(),
             "run": self.run,
             "max_results": self.max_results,
             "marks": list(self.marks),
@@ -107,7 +107,7 @@ def perform(cell: Cell, seed: int) -> dict[str, Any]:
     It is the run that `simulate_many` does with the same seed and number.
     """
     made = _made(cell.instance, json.dumps(dict(cell.params)))
-    rules = Rules(**cell.rules)
+    rules = Rules.from_dict(cell.rules)
     target = optimal_weights(made) if SAMPLING[rules.sampling].knows else None
     child = seed_of(seed, cell.run)
     if cell.marks:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from psips.errors import InputError, check_keys, quote
-from psips.input.quantities import parse_number
+from psips.input.quantities import delta_of, parse_number
 from psips.problem.problem_file import ProblemFile
 from psips.problem.question import read_budget, read_goal
 from psips.rules import Rules
 from psips.rules.chosen import BY_PROOFS
+from psips.rules.tuning import CONSTANTS
 from psips.simulation.planning import Expectation, rules_of, simulate_guess
 from psips.simulation.runs import Run
 from psips.simulation.summary import clopper_pearson
@@ -24,7 +25,12 @@ from psips.version import __version__
 MOST_DESIGNS = 50  # that are compared at once
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the runs, by which quantiles are named
 TEXTS = ("sampling", "stopping", "calibration", "draws", "tracking", "goal")
-VARIED = (*(field.name for field in fields(Rules)), "budget", "goal", "epsilon")
+CONSTANT = "tuning."  # before the name of a constant that is varied
+VARIED = (
+    *("delta", "confidence", "sampling", "stopping", "calibration", "draws", "tracking"),
+    *(CONSTANT + name for name in CONSTANTS),
+    *("budget", "goal", "epsilon"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,14 +111,20 @@ def read_designs(files: Sequence[ProblemFile], vary: Sequence[str] = ()) -> list
     ----------
     files : sequence of ProblemFile
     vary : sequence of str
-        ``"delta=0.05,0.1"``: a field of `Rules`, ``budget``, ``goal`` or ``epsilon`` (the
-        tolerance on every objective), and its values.
+        ``"delta=0.05,0.1"``: a field of `Rules`, a constant of theirs (``tuning.alpha``),
+        ``budget``, ``goal`` or ``epsilon`` (the tolerance on every objective), and its values.
     """
     lists: dict[str, list[Any]] = {}
     for text in vary:
         key, equals, values = text.partition("=")
         if not equals or not values:
             raise InputError(f"what is varied must be key=value,value, got {quote(text)}")
+        if key == "alpha":
+            raise InputError(
+                "alpha: vary delta, the accepted probability of a wrong answer, or "
+                "tuning.alpha, the exponent of forced exploration"
+            )
+        key = CONSTANT + key if key in CONSTANTS else key  # the name of earlier versions
         check_keys("key to vary", [key], VARIED)
         if key in lists:
             raise InputError(f"{key!r} is varied twice: list all its values in one place")
@@ -145,11 +157,19 @@ def _design(file: ProblemFile, name: str, changed: dict[str, Any]) -> Design:
         changed["stopping"] = "own"
     if "stopping" in changed and "calibration" not in {**file.rules, **changed}:
         changed["calibration"] = "own"
-    return Design(name or file.path.stem, file, replace(rules, **changed), budget, goal)
+    constants = {
+        key.removeprefix(CONSTANT): changed.pop(key)
+        for key in list(changed)
+        if key.startswith(CONSTANT)
+    }
+    if "confidence" in changed:
+        changed["delta"] = delta_of(changed.pop("confidence"))
+    rules = replace(rules, **changed, tuning=replace(rules.tuning, **constants))
+    return Design(name or file.path.stem, file, rules, budget, goal)
 
 
 def _value(key: str, cell: str) -> Any:
-    if key in TEXTS or (key == "eta" and cell == "estimate"):
+    if key in TEXTS or (key == f"{CONSTANT}eta" and cell == "estimate"):
         return cell
     if key == "epsilon" and cell.endswith("%"):
         return cell

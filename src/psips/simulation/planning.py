@@ -296,7 +296,7 @@ def check_amounts(runs: int, seed: int, cap: int, jobs: int) -> None:
 def rules_of(file: ProblemFile) -> Rules:
     """Return the rules that a problem file asks for."""
     given: dict[str, Any] = {} if file.delta is None else {"delta": file.delta}
-    return Rules(**with_goal({**given, **file.rules}, file.goal))
+    return Rules.from_dict(with_goal({**given, **file.rules}, file.goal))
 
 
 def _range_of_t_star(expected: Expectation, seed: int) -> tuple[float, float]:

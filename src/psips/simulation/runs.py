@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from psips.errors import InputError, quote
-from psips.input.seeds import Key, Seed, draw_key, generator
+from psips.input.seeds import Key, Seed, draw_key, either_seed, generator
 from psips.problem import Problem
 from psips.problem.instances import Instance
 from psips.rules import Rules
@@ -72,6 +72,7 @@ def simulate(
     environment: Environment,
     *,
     rng: Seed = None,
+    seed: Seed = None,
     max_results: int = 10**6,
     target: Any = None,
     budget: float | None = None,
@@ -97,7 +98,8 @@ def simulate(
     ----------
     problem : Problem
     environment : Environment
-    rng : None, int, SeedSequence or Generator
+    rng, seed : None, int, SeedSequence or Generator
+        Two names of the same thing.
     max_results : int
         The cap. A run that reaches it has not stopped.
     target : (K,) weights, optional
@@ -123,7 +125,7 @@ def simulate(
     >>> run.stopped, run.pareto_set
     (True, ('B',))
     """
-    rng = generator(rng)
+    rng = generator(either_seed(rng, seed))
     session = Session(
         problem, rules=rules, rng=rng, target=target, budget=budget, goal=goal, **choices
     )

@@ -11,11 +11,12 @@ from uuid import uuid4
 
 import numpy as np
 
-from psips.errors import InputError
+from psips.errors import InputError, quote
 from psips.input.files import shown
 from psips.problem import Problem
 from psips.problem.problem_file import ProblemFile, read_problem_file
 from psips.rules import Rules
+from psips.rules.tuning import put_over
 from psips.session import Session, read_rules
 from psips.session.choices import with_goal
 from psips.study.conduct import Conduct
@@ -34,12 +35,17 @@ def registration(
     choices: dict[str, Any],
 ) -> tuple[str, dict[str, Any]]:
     """Check a design; return the name of the study and the payload of its first event."""
+    if "rng" in choices:
+        raise InputError(
+            f"a study records its seed: give seed=7, a whole number, instead of "
+            f"rng={quote(choices['rng'])}"
+        )
     if not isinstance(problem, Problem):
         file = read_problem_file(problem)
         problem = file.problem
         given = {} if file.delta is None else {"delta": file.delta}
         if rules is None:
-            choices = {**given, **file.rules, **choices}
+            choices = put_over(choices, {**given, **file.rules})
         seed = file.seed if seed is None else seed
         conduct = _conduct_of(file) if conduct is None else conduct
         budget = file.budget if budget is None else budget

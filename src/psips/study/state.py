@@ -21,7 +21,8 @@ import numpy as np
 from psips.errors import InputError
 from psips.problem import Problem
 from psips.problem.measurements import read_cell
-from psips.session import Session, read_rules
+from psips.rules import Rules
+from psips.session import Session
 from psips.store import DamagedError, Event, Snapshot, broken_link
 from psips.store.events import START, canonical
 from psips.study.conduct import Conduct
@@ -61,7 +62,7 @@ class State:
         self.created = created
         self.schema = int(data["schema"])
         self.problem = Problem.from_dict(data["problem"])
-        self.rules = read_rules(None, data["rules"])
+        self.rules = Rules.from_dict(data["rules"])
         self.seed = int(data["seed"])
         self.version = str(data["versions"]["psips"])
         self.identity = "" if self.schema == 1 else str(data["id"])
