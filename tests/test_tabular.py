@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import time
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import hostile_files
 from psips.errors import InputError
 from psips.input.tabular import read_grid
+from psips.input.tabular.isolated import read_upload
 from psips.problem.problem_file import read_problem_file
 
 CELLS = [["A", "1.5", "-2e-3"], ["B, late", "0.25", "3"]]
@@ -230,3 +233,125 @@ def test_tables_beside_a_problem_file(tmp_path: Path) -> None:
     (tmp_path / "r.xlsx").write_bytes(book(("s", [["arm", "x"], ["a", 1], ["B", 2.5]])))
     with pytest.raises(InputError, match=r"r.xlsx row 3: unknown arm 'B': did you mean 'b'"):
         read_problem_file(tmp_path / "p.toml")
+
+
+# Small files that unpack to large ones
+
+
+def test_a_format_in_the_last_row_costs_nothing(tmp_path: Path) -> None:
+    pytest.importorskip("openpyxl")
+    data = hostile_files.empty_cell_in_the_last_row()
+    assert len(data) < 6000
+    began, memory = time.process_time(), peak()
+    grid = read(tmp_path, data, "r.xlsx")
+    assert grid.lines == [(2, ["A", "1", "2"]), (3, ["B", "3", "4"])]
+    assert time.process_time() - began < 5
+    assert peak() - memory < 100
+
+
+def test_formats_beside_the_table_cost_nothing(tmp_path: Path) -> None:
+    """Formatted rows to the last column of all do not make it a wide table."""
+    pytest.importorskip("openpyxl")
+    rows = [
+        f'<row r="{n}"><c r="A{n}" t="inlineStr"><is><t>a{n}</t></is></c>'
+        f'<c r="XFD{n}" s="0"/></row>'
+        for n in range(1, 3001)
+    ]
+    began = time.process_time()
+    grid = read(tmp_path, hostile_files.workbook("".join(rows).encode()), "r.xlsx")
+    assert grid.header == ["a1"]
+    assert grid.lines[-1] == (3000, ["a3000"])
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        ("sheet_of_300_megabytes", r"unpacked it has 300,\d{3},\d{3} bytes, and at most"),
+        ("parquet_of_50_million_rows", "50,000,000 cells or more, .* at most 2,000,000"),
+        ("parquet_of_one_long_text", "unpacked it has .* bytes, and at most"),
+        ("parquet_of_one_long_plain_text", "unpacked it has .* bytes, and at most"),
+    ],
+)
+def test_what_is_too_large_is_refused_unread(tmp_path: Path, make: str, sentence: str) -> None:
+    pytest.importorskip("openpyxl")
+    pytest.importorskip("pyarrow")
+    import pyarrow.parquet  # noqa: F401  (its own memory)
+
+    data = getattr(hostile_files, make)()
+    assert len(data) < 1_000_000
+    began, memory = time.process_time(), peak()
+    with pytest.raises(InputError, match=sentence):
+        read(tmp_path, data)
+    assert time.process_time() - began < 5
+    assert peak() - memory < 400
+
+
+ODD = [
+    (b'<row r="1"><c r="ZZZZZZZ1"><v>1</v></c></row>', "cannot be read as an Excel file"),
+    (b'<row r="9999999999"><c><v>1</v></c></row>', "cannot be read as an Excel file"),
+    (
+        b'<row r="2"><c r="A2"><v>1</v></c></row><row r="1"><c r="A1"><v>2</v></c></row>',
+        "cannot be read as an Excel file",
+    ),
+    (b'<row r="1"><c r="A2"><v>1</v></c></row>', "cannot be read as an Excel file"),
+    (b'<row r="1"><c r="A1"><v>1</v>', "cannot be read as an Excel file"),
+    (
+        b'<row r="1"><c r="A1"><v>1</v></c></row>'
+        b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>',
+        "cells as far away as column XFD and row 1,048,576",
+    ),
+    (b"<row>" + b"<c/>" * 2_000_001 + b"</row>", "2,000,001 cells or more"),
+]
+
+
+@pytest.mark.parametrize(("rows", "sentence"), ODD)
+def test_sheets_that_no_one_made_by_hand(tmp_path: Path, rows: bytes, sentence: str) -> None:
+    pytest.importorskip("openpyxl")
+    began, memory = time.process_time(), peak()
+    with pytest.raises(InputError, match=sentence):
+        read(tmp_path, hostile_files.workbook(rows))
+    assert time.process_time() - began < 10
+    assert peak() - memory < 200
+
+
+def test_a_directory_that_lies(tmp_path: Path) -> None:
+    """No more is unpacked than the directory says."""
+    pytest.importorskip("openpyxl")
+    row = b"<row>" + b"<c><v>1</v></c>" * 1000 + b"</row>"
+    data = hostile_files.said_to_be_small(hostile_files.workbook(row, 6000))
+    began = time.process_time()
+    with pytest.raises(InputError, match="cannot be read as an Excel file"):
+        read(tmp_path, data)
+    assert time.process_time() - began < 2
+
+
+def peak() -> float:
+    """The most memory that this process has had, in MB."""
+    resource = pytest.importorskip("resource")
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+@pytest.mark.parametrize("make", ["styles_without_end", "parquet_of_one_long_text"])
+def test_an_upload_costs_a_process_of_its_own(make: str) -> None:
+    """What no directory tells is bounded by the system."""
+    pytest.importorskip("openpyxl")
+    pytest.importorskip("pyarrow")
+    data = getattr(hostile_files, make)()
+    began, memory = time.monotonic(), peak()
+    with pytest.raises(
+        InputError, match=r"r\.x (could not be read in 20 seconds|is too large)"
+    ):
+        read_upload("r.x", data, 1000)
+    assert time.monotonic() - began < 30
+    assert peak() - memory < 50
+
+
+def test_an_upload_is_read_like_a_file(tmp_path: Path) -> None:
+    data = book(("May", ROWS))
+    assert read_upload("r.xlsx", data, 2) == read(tmp_path, data, "r.xlsx")
+    for long in (data, b"arm\nA\nB\n"):
+        with pytest.raises(InputError, match=r"has 2 rows, and at most 1 are taken"):
+            read_upload("r.x", long, 1)
+    with pytest.raises(InputError, match="cannot be read as a Parquet file"):
+        read_upload("r.x", b"PAR1 nothing PAR1", 1)

@@ -5,15 +5,19 @@ from __future__ import annotations
 import io
 import json
 import socket
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import httpx
 import pytest
 
+import hostile_files
 from psips.store import open_store
 from psips.store.tokens import Tokens
+from psips.web import uploads
 from psips.web.addresses import slug
 from web.conftest import NAME, Served, form_token, running
 
@@ -485,3 +489,65 @@ def test_errors_are_data_with_everything_in_them(served: Served) -> None:
         data = http.post(f"{served.api}/ask", json={}).json()
     assert set(data) == {"status", "exit_code", "detail", "problems"}
     assert json.loads(json.dumps(data)) == data
+
+
+# Uploads
+
+
+def test_nobody_waits_for_a_file_that_is_being_read(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While a file is read, others tell results of the same study."""
+    reading, told = threading.Event(), threading.Event()
+    real = uploads.read_delivery
+
+    def slowly(*given: object) -> object:
+        reading.set()
+        assert told.wait(30)
+        return real(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(uploads, "read_delivery", slowly)
+    with served.visitor("recorder") as browser, ThreadPoolExecutor(1) as beside:
+        data = {"form_token": form_token(browser.get(PATH).text)}
+        files = {"file": ("r.csv", b"arm,efficacy,toxicity\nA,1,2\n")}
+        shown = beside.submit(browser.post, f"{PATH}/upload", data=data, files=files)
+        try:
+            assert reading.wait(10)
+            with served.caller("recorder") as http:
+                for _ in range(8):
+                    answer = http.post(f"{served.api}/tell", json=GOOD, timeout=5)
+                    assert answer.status_code == 200
+        finally:
+            told.set()
+        assert "1 new result" in shown.result().text
+
+
+@pytest.mark.parametrize(
+    ("make", "code"),
+    [
+        ("empty_cell_in_the_last_row", 200),
+        ("sheet_of_300_megabytes", 422),
+        ("styles_without_end", 422),
+        ("parquet_of_50_million_rows", 422),
+        ("parquet_of_one_long_text", 422),
+    ],
+)
+def test_files_that_unpack_to_large_ones(served: Served, make: str, code: int) -> None:
+    data = getattr(hostile_files, make)()
+    with served.visitor("recorder") as browser, ThreadPoolExecutor(1) as beside:
+        sent = {"form_token": form_token(browser.get(PATH).text)}
+        files = {"file": ("r.x", data)}
+        shown = beside.submit(browser.post, f"{PATH}/upload", data=sent, files=files)
+        with served.caller("recorder") as http:
+            for _ in range(8):
+                answer = http.post(f"{served.api}/tell", json=GOOD, timeout=5)
+                assert answer.status_code == 200
+        answer = shown.result()
+        assert answer.status_code == code
+        assert ("2 new results" in answer.text) == (code == 200)
+
+
+def test_a_file_of_too_many_rows(served: Served) -> None:
+    text = "arm,efficacy,toxicity\n" + "A,1,2\n" * 10_001
+    code, expected = wrong_upload("a.csv", text.encode(), 422)(served)
+    assert code == expected

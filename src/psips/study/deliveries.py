@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from psips.errors import InputError, check_keys, quote
+from psips.input.tabular import Grid
 from psips.problem import Problem
 from psips.problem.measurements import ARM
 from psips.store.events import canonical
@@ -32,7 +33,7 @@ class Delivery(NamedTuple):
 
 
 def read_delivery(
-    path: str | PathLike[str],
+    path: str | PathLike[str] | Grid,
     problem: Problem,
     keep_columns: Sequence[str] = (),
     skip_incomplete: bool = False,
@@ -43,7 +44,7 @@ def read_delivery(
 
     Parameters
     ----------
-    path : path of a file
+    path : path of a file, or a table
         See `psips.study.rows.read_csv_rows`.
     problem : Problem
     keep_columns : sequence of str
@@ -55,6 +56,7 @@ def read_delivery(
         See `psips.study.rows.read_csv_rows`.
     """
     rows = read_csv_rows(path, problem, sheet, arm_column)
+    name = path.name if isinstance(path, Grid) else Path(path).name
     header = list(rows[0].cells)
     digest = hashlib.sha256(
         canonical([header, *(list(row.cells.values()) for row in rows)]).encode(
@@ -72,9 +74,9 @@ def read_delivery(
         rows, skipped = complete_rows(problem, rows)
         if not rows:
             raise InputError(
-                f"every line of {quote(Path(path).name)} has an empty cell: no result is left"
+                f"every line of {quote(name)} has an empty cell: no result is left"
             )
-    return Delivery(Path(path).name, digest, rows, skipped)
+    return Delivery(name, digest, rows, skipped)
 
 
 def complete_rows(problem: Problem, rows: Sequence[Row]) -> tuple[list[Row], tuple[str, ...]]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from psips.errors import InputError, listing, nearest, quote, unknown
 from psips.input.quantities import as_float, in_words, parse_number
-from psips.input.tabular import read_grid
+from psips.input.tabular import Grid, read_grid
 from psips.problem import Problem
 from psips.problem.measurements import (
     ARM,
@@ -68,7 +68,7 @@ class ProblemsError(InputError):
 
 
 def read_csv_rows(
-    path: str | PathLike[str],
+    path: str | PathLike[str] | Grid,
     problem: Problem,
     sheet: str | None = None,
     arm_column: str | None = None,
@@ -79,14 +79,14 @@ def read_csv_rows(
     ----------
     path : path of a CSV, Excel or Parquet file
         With a header line, a column ``ticket`` or ``arm`` or both, and a column for each
-        objective. Other columns are left alone.
+        objective. Other columns are left alone. Or a table that has been read already.
     problem : Problem
     sheet : str, optional
         Of an Excel file with several.
     arm_column : str, optional
         The column that names the arms, if it is not called ``arm``.
     """
-    grid = read_grid(path, "the results", sheet)
+    grid = path if isinstance(path, Grid) else read_grid(path, "the results", sheet)
     if arm_column is not None:
         if arm_column not in grid.header:
             raise unknown(f"column of {grid.name}", arm_column, grid.header)

@@ -16,7 +16,7 @@ from psips.rules import Rules
 from psips.store import Store, opened
 from psips.study import changes
 from psips.study.conduct import Conduct
-from psips.study.deliveries import read_delivery
+from psips.study.deliveries import Delivery, read_delivery
 from psips.study.inputs import (
     MOST,
     now,
@@ -248,6 +248,24 @@ class Study(View):
         delivery = read_delivery(
             path, self.problem, keep_columns, skip_incomplete, sheet, arm_column
         )
+        return self._tell(Telling(self.name, delivery.rows, strict, delivery, again), key)
+
+    def tell_delivery(
+        self,
+        delivery: Delivery,
+        *,
+        again: bool = False,
+        strict: bool = False,
+        key: str | None = None,
+    ) -> Receipt:
+        """Record the results of a file that was read with `read_delivery`.
+
+        Parameters
+        ----------
+        delivery : Delivery
+        again, strict, key
+            See `tell_file`.
+        """
         return self._tell(Telling(self.name, delivery.rows, strict, delivery, again), key)
 
     def tell_many(self, rows: Any, *, strict: bool = False, key: str | None = None) -> Receipt:

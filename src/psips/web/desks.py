@@ -39,6 +39,7 @@ class Desk:
         self._lock = threading.RLock()
         self._journal = Journal(name, store, now)
         self._study = Study(self._journal)
+        self.problem = self._study.problem  # never changes
         self._look: Look | None = None
         self._course: Course | None = None
         self._drawing = threading.Lock()

@@ -5,19 +5,18 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-import tempfile
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from psips.errors import InputError
+from psips.input.tabular.isolated import read_upload
 from psips.study import ProblemsError
 from psips.study.deliveries import Delivery, read_delivery
 from psips.study.rows import Row, check_rows
 from psips.study.telling import Telling
+from psips.web.api import MOST_ROWS
 from psips.web.desks import Desk
 from psips.web.forms import At, Recorder, Sent, done
 from psips.web.pages import render, show
@@ -50,18 +49,15 @@ def confirm_upload(request: Request, study: str, at: At, who: Recorder, sent: Se
             MALFORMED, "this file was not looked at before: choose it again"
         ) from None
     again = bool(sent["again"])
-    with at.study(who.name) as opened:
-        before = opened.state.seq
-        try:
-            _with_file(
-                sent["name"],
-                data,
-                lambda path: opened.tell_file(path, again=again, key=sent.key),
-            )
+    try:
+        read = _read(at, sent["name"], data)
+        with at.study(who.name) as opened:
+            before = opened.state.seq
+            opened.tell_delivery(read, again=again, key=sent.key)
             return done(study, opened, sent, before)
-        except InputError as error:
-            if code_of(error) >= 500:
-                raise
+    except InputError as error:
+        if code_of(error) >= 500:
+            raise
     return _preview(request, at, who, sent["name"], data, again)
 
 
@@ -73,25 +69,21 @@ def _preview(
     rows: list[Row] = []
     new = known = 0
     repeated = False
-    with at.study(who.name) as opened:
-        problem_of_study = opened.problem
-        objectives = problem_of_study.objectives
-        try:
-            read: Delivery = _with_file(
-                name, data, lambda path: read_delivery(path, problem_of_study)
-            )
-            rows = read.rows
-            told, known = check_rows(problem_of_study, opened.state.ledger, rows)
+    try:
+        read = _read(at, name, data)
+        rows = read.rows
+        with at.study(who.name) as opened:
+            told, known = check_rows(at.problem, opened.state.ledger, rows)
             new = len(told)
             telling = Telling(at.name, rows, False, read, again)
             telling(opened.state, "")  # decides, and records nothing
             warnings = telling.slips
-        except InputError as error:
-            if code_of(error) >= 500:
-                raise
-            sentences = error.problems if isinstance(error, ProblemsError) else [str(error)]
-            problems = [problem(sentence, objectives) for sentence in sentences]
-            repeated = "told already" in str(error)
+    except InputError as error:
+        if code_of(error) >= 500:
+            raise
+        sentences = error.problems if isinstance(error, ProblemsError) else [str(error)]
+        problems = [problem(sentence, at.problem.objectives) for sentence in sentences]
+        repeated = "told already" in str(error)
     return render(
         request,
         "upload.html",
@@ -111,17 +103,14 @@ def _preview(
     )
 
 
-def _with_file(name: str, data: bytes, use: Callable[[Path], Any]) -> Any:
-    """Hand over what was uploaded as a file of its name."""
+def _read(at: Desk, name: str, data: bytes) -> Delivery:
+    """Read what was uploaded, while others go on working with the study."""
     if len(data) > LARGEST_FILE:
         raise InputError(
             f"a file has at most {LARGEST_FILE:,} bytes here, got {len(data):,}: split it, or "
             "use `psips study tell --csv`"
         )
-    with tempfile.TemporaryDirectory(prefix="psips-") as folder:
-        path = Path(folder) / _file_name(name)
-        path.write_bytes(data)
-        return use(path)
+    return read_delivery(read_upload(_file_name(name), data, MOST_ROWS), at.problem)
 
 
 def _file_name(given: str) -> str:

@@ -2,39 +2,69 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import warnings
+from collections.abc import Callable, Iterator
 from datetime import date, datetime, time
 from typing import TYPE_CHECKING, Any
+from zipfile import ZipFile
 
 from psips.errors import InputError, listing, unknown
 from psips.input.quantities import stripped
 from psips.input.tabular.grid import Grid
+from psips.input.tabular.limits import MOST_CELLS, check_bytes
+from psips.input.tabular.sheet import Extent, Survey, letters
 
 if TYPE_CHECKING:
     from openpyxl.workbook import Workbook
 
+REACH = 5 * MOST_CELLS  # places of the rectangle that holds all cells, however many are filled
 WHOLE = 1e15  # whole numbers up to here are written without a point
 
 
 def read_excel(name: str, data: bytes, sheet: str | None) -> Grid:
     """Read one sheet; the rows have the numbers that Excel shows."""
-    values = _open(name, data, values=True)
-    title = _sheet(name, values, sheet)
-    formulas = _open(name, data, values=False)[title]
-    lines = []
-    rows = zip(values[title].iter_rows(), formulas.iter_rows(), strict=True)
-    for number, (shown, written) in enumerate(rows, start=1):
-        for cell, formula in zip(shown, written, strict=True):
-            if formula.value is not None and cell.value is None:
-                raise InputError(
-                    f"{name} cell {formula.coordinate} has a formula whose value is not in the "
-                    "file: open it in Excel and save it, or write the value"
-                )
-        lines.append((number, [as_text(cell.value) for cell in shown]))
+    load = _loader(name)
+    with _reading(name), ZipFile(io.BytesIO(data)) as archive:
+        check_bytes(name, sum(member.file_size for member in archive.infolist()))
+        with contextlib.closing(load(io.BytesIO(data), read_only=True, data_only=True)) as book:
+            survey = Survey(name)
+            extents = {}
+            for found in book.worksheets:
+                where = found._worksheet_path  # type: ignore[attr-defined]
+                with archive.open(where) as part:
+                    extents[found.title] = survey.measure(part)
+            title = _sheet(name, [t for t, extent in extents.items() if extent.rows], sheet)
+            extent = extents[title]
+            _check(name, extent)
+            rows = book[title].iter_rows(
+                max_row=extent.rows, max_col=extent.columns, values_only=True
+            )
+            lines = [
+                (number, [as_text(value) for value in row])
+                for number, row in enumerate(rows, start=1)
+                if any(value is not None for value in row)
+            ]
     lines = [(number, cells) for number, cells in lines if any(cells)]
+    if not lines:
+        raise _empty(name)
     (_, header), *rest = lines
     return Grid(name, header, rest, unit="row")
+
+
+def _check(name: str, extent: Extent) -> None:
+    """Refuse a sheet with cells missing, or with cells far away from all others."""
+    if extent.unsolved is not None:
+        raise InputError(
+            f"{name} cell {extent.unsolved} has a formula whose value is not in the "
+            "file: open it in Excel and save it, or write the value"
+        )
+    if extent.rows * extent.columns > REACH:
+        raise InputError(
+            f"{name} has cells as far away as column {letters(extent.columns)} and row "
+            f"{extent.rows:,}: delete what is not part of the table, or save it as CSV"
+        )
 
 
 def as_text(value: Any) -> str:
@@ -61,32 +91,35 @@ def as_text(value: Any) -> str:
     return stripped(str(value))
 
 
-def _open(name: str, data: bytes, values: bool) -> Workbook:
+@contextlib.contextmanager
+def _reading(name: str) -> Iterator[None]:
+    """Say of whatever goes wrong that the file cannot be read."""
     try:
-        import openpyxl
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of styles and validation, which are not read
+            yield
+    except (InputError, MemoryError):
+        raise
+    except Exception:  # parsers raise errors of any kind
+        raise InputError(
+            f"{name} cannot be read as an Excel file: save it again as .xlsx, or as CSV"
+        ) from None
+
+
+def _loader(name: str) -> Callable[..., Workbook]:
+    try:
+        from openpyxl import load_workbook
     except ImportError:
         raise InputError(
             f"{name} is an Excel file, and to read it openpyxl is needed: pip install "
             "'psips[excel]', or save it as CSV"
         ) from None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of styles and validation, which are not read
-            return openpyxl.load_workbook(io.BytesIO(data), data_only=values)
-    except Exception:  # it raises what its parsers raise, of any kind
-        raise InputError(
-            f"{name} cannot be read as an Excel file: save it anew as .xlsx, or as CSV"
-        ) from None
+    return load_workbook
 
 
-def _sheet(name: str, book: Workbook, sheet: str | None) -> str:
-    filled = [
-        found.title
-        for found in book.worksheets
-        if any(cell is not None for row in found.iter_rows(values_only=True) for cell in row)
-    ]
+def _sheet(name: str, filled: list[str], sheet: str | None) -> str:
     if not filled:
-        raise InputError(f"{name} is empty: it needs a header line and lines below it")
+        raise _empty(name)
     if sheet is not None:
         if sheet not in filled:
             raise unknown(f"sheet of {name}", sheet, filled)
@@ -94,3 +127,7 @@ def _sheet(name: str, book: Workbook, sheet: str | None) -> str:
     if len(filled) > 1:
         raise InputError(f"{name} has the sheets {listing(filled)}: say which with --sheet")
     return filled[0]
+
+
+def _empty(name: str) -> InputError:
+    return InputError(f"{name} is empty: it needs a header line and lines below it")

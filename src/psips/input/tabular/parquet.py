@@ -8,6 +8,9 @@ from psips.errors import InputError
 from psips.input.quantities import stripped
 from psips.input.tabular.excel import as_text
 from psips.input.tabular.grid import Grid
+from psips.input.tabular.limits import check_bytes, check_cells
+
+BATCH = 1000  # rows that are unpacked at once
 
 
 def read_parquet(name: str, data: bytes) -> Grid:
@@ -20,12 +23,26 @@ def read_parquet(name: str, data: bytes) -> Grid:
             "'psips[parquet]', or save it as CSV"
         ) from None
     try:
-        table = parquet.read_table(io.BytesIO(data))
-        columns = [column.to_pylist() for column in table.columns]
-    except (ArrowException, OSError, ValueError):
+        about = parquet.read_metadata(io.BytesIO(data))
+        check_cells(name, about.num_rows * about.num_columns)
+        groups = [about.row_group(group) for group in range(about.num_row_groups)]
+        check_bytes(name, sum(group.total_byte_size for group in groups))
+        leaves = [about.schema.column(leaf) for leaf in range(about.num_columns)]
+        texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+        file = parquet.ParquetFile(io.BytesIO(data), read_dictionary=texts)
+        header = [stripped(str(column)) for column in file.schema_arrow.names]
+        lines: list[tuple[int, list[str]]] = []
+        length = 0  # of all texts: one that stands in every row is stored once
+        for batch in file.iter_batches(BATCH, use_threads=False):
+            for row in range(batch.num_rows):
+                cells = [as_text(column[row].as_py()) for column in batch.columns]
+                lines.append((len(lines) + 1, cells))
+                length += sum(map(len, cells))
+                check_bytes(name, length)
+    except (ArrowException, OSError, ValueError, LookupError, ArithmeticError) as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(
-            f"{name} cannot be read as a Parquet file: save it anew, or as CSV"
+            f"{name} cannot be read as a Parquet file: save it again, or as CSV"
         ) from None
-    rows = enumerate(zip(*columns, strict=True), start=1)
-    lines = [(number, [as_text(cell) for cell in row]) for number, row in rows]
-    return Grid(name, [stripped(str(c)) for c in table.column_names], lines, unit="row")
+    return Grid(name, header, lines, unit="row")

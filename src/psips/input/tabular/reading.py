@@ -28,7 +28,11 @@ def read_grid(
         Of an Excel file; not needed if only one has cells.
     """
     data = read_bytes(what, path)
-    name = shown(Path(path).name)
+    return parse_grid(shown(Path(path).name), data, f"{what} {shown(path)}", sheet)
+
+
+def parse_grid(name: str, data: bytes, what: str, sheet: str | None = None) -> Grid:
+    """Read a table from the bytes of a file; ``what`` names it in a message about its bytes."""
     if sheet is not None and not data.startswith(ZIP):
         raise InputError(f"{name} is no Excel file, so it has no sheet: leave --sheet out")
     if data.startswith(ZIP):
@@ -46,7 +50,7 @@ def read_grid(
         )
     from psips.input.tabular.text import read_separated
 
-    return _tidy(read_separated(name, f"{what} {shown(path)}", data))
+    return _tidy(read_separated(name, what, data))
 
 
 def _tidy(grid: Grid) -> Grid:
