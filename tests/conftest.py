@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings
 
 from psips.study.ledger import tag_of
+from warming import COMMON, PATIENCE, compile_first
 
 settings.register_profile("psips", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("psips")
@@ -23,21 +24,7 @@ def pytest_configure() -> None:
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Compile the kernels before the workers start, which would each compile them."""
     if getattr(session.config.option, "numprocesses", None):
-        import numpy as np
-
-        from psips.problem.instances import instance
-        from psips.session import Session
-        from psips.simulation.environments import environment_of
-
-        for name, draws in (("noc-transductive", "first-hit"), ("correlated", "literal")):
-            made = instance(name)
-            rng = np.random.default_rng(1)
-            chooser = Session(made.problem, draws=draws, rng=rng)
-            trial = environment_of(made).start(rng)
-            for _ in range(8):
-                arm = chooser.ask()
-                chooser.tell(arm, trial.pull(arm))
-            assert made.pareto_set
+        compile_first(COMMON, PATIENCE)
 
 
 REAL_TAGS = tag_of

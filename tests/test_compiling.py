@@ -6,11 +6,13 @@ import os
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from psips import compiling
+from warming import compile_first
 
 SMALL = """
 import numpy as np
@@ -118,3 +120,13 @@ NEEDED = """
 
 def test_a_study_without_results_compiles_nothing(tmp_path: Path) -> None:
     run(FRESH + NEEDED, NUMBA_CACHE_DIR=str(tmp_path))
+
+
+def test_tests_do_not_wait_for_a_compiler_that_hangs() -> None:
+    begin = time.monotonic()
+    with pytest.raises(pytest.exit.Exception, match="compiling the kernels took longer"):
+        compile_first("import time; time.sleep(60)", 0.5)
+    assert time.monotonic() - begin < 30
+    with pytest.raises(pytest.exit.Exception, match="failed with exit code 7"):
+        compile_first("raise SystemExit(7)", 30)
+    compile_first("pass", 30)

@@ -22,6 +22,7 @@ PLACES = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [2.0, -1.0], [0.5, 2.0], 
 THETA = np.array([[1.0, -0.5], [0.4, 0.9], [3.0, 1.0]])  # the last row is the intercept
 SIGMA = np.array([[0.5, -0.3], [-0.3, 0.4]])
 EACH = np.array([(0.5 + 0.5 * a) * SIGMA for a in range(6)])
+COSTS = [1.0, 2.0, 1.0, 3.0, 1.0, 1.5]
 
 
 def make(covariance: Any = None, **more: Any) -> Problem:
@@ -144,6 +145,57 @@ def test_by_hand_and_compiled_alike(more: Any) -> None:
     run = simulate(problem, environment, rng=3)
     assert run.pareto_set == session.pareto_set
     assert run.pulls == session.pulls
+
+
+@pytest.mark.parametrize(
+    ("covariance", "more"),
+    [
+        (EACH, {}),
+        (SIGMA, {"partial": True}),
+        (None, {"partial": True}),
+        (EACH, {"costs": COSTS}),
+    ],
+    ids=["each", "partial", "estimated", "costs"],
+)
+def test_a_run_of_the_joint_engine_is_one_by_hand(covariance: Any, more: Any) -> None:
+    """The engine's own run against asks, pulls and judgements one by one, and a dense fit."""
+    problem = make(covariance, **more)
+    given = EACH if covariance is EACH else SIGMA
+    environment = GaussianEnvironment(make(given), THETA)
+    for most in (40, 5000):
+        run = simulate(problem, environment, rng=3, max_results=most)
+        rng = np.random.default_rng(3)
+        session = Session(problem, rng=rng)
+        trial = environment.start(rng)
+        arms, values = [], []
+        while not session.stopped and session.results < most:
+            arm = session.ask()
+            arms.append(problem.arm_index(arm))
+            values.append(trial.pull(arm))
+            session.tell(arm, values[-1])
+        engine = session.engine
+        assert isinstance(engine, JointEngine)
+        assert (run.stopped, run.results) == (session.stopped, len(arms))
+        assert (
+            run.pulls
+            == session.pulls
+            == dict(zip(problem.arms, np.bincount(arms, minlength=6).tolist(), strict=True))
+        )
+        assert run.pareto_set == session.pareto_set
+        means, C = dense(arms, values, np.broadcast_to(engine.noise, (6, 2, 2)))
+        assert engine.model.Z @ engine.belief.theta == pytest.approx(means, rel=1e-6)
+        assert engine.covariances() == pytest.approx(C, rel=1e-6, abs=1e-12)
+    assert run.stopped
+    assert run.results > 40
+
+
+def test_a_run_of_the_joint_engine_keeps_its_budget() -> None:
+    problem = make(EACH, costs=COSTS)
+    environment = GaussianEnvironment(problem, THETA)
+    run = simulate(problem, environment, rng=3, budget=45.0)
+    spent = sum(run.pulls[arm] * cost for arm, cost in zip(problem.arms, COSTS, strict=True))
+    assert not run.stopped
+    assert 45.0 - max(COSTS) < spent <= 45.0
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])

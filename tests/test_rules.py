@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -10,10 +11,12 @@ import pytest
 
 import naive
 from psips.errors import InputError
+from psips.kernels.codes import PROVEN
 from psips.problem import Problem
 from psips.problem.instances import Instance, instance
 from psips.problem.parameters import Ball, Box
 from psips.rules import CALIBRATION, DRAWS, SAMPLING, STOPPING, TRACKING, Rules
+from psips.rules.promises import promise
 from psips.session import Session
 from psips.simulation.environments import environment_of
 
@@ -134,12 +137,28 @@ def linear(d: int, parameter_set: Ball | Box | None) -> Problem:
     )
 
 
-def test_proven_where_there_is_a_proof() -> None:
-    proven = Rules(calibration="proven")
-    proven.program(Problem(objectives=["a", "b"], covariance=[1, 2], arms=3))
-    proven.program(Problem(objectives=["a", "b"], covariance=[[1, 0.5], [0.5, 1]], arms=3))
-    proven.program(linear(1, Ball(2.0)))
-    proven.program(Problem(objectives=["a"], covariance=[1], arms=3, parameter_set=Box(0, 1)))
+def proven() -> list[tuple[str, Problem]]:
+    """Rules and problems that have a proof: that of the posterior rule is for fewer."""
+    free = [
+        Problem(objectives=["a", "b"], covariance=[1, 2], arms=3),
+        Problem(objectives=["a", "b"], covariance=[[1, 0.5], [0.5, 1]], arms=3),
+        Problem(objectives=["a"], covariance=[1], arms=3, parameter_set=Box(0, 1)),
+        linear(1, Ball(2.0)),
+    ]
+    several = linear(2, Ball(2.0))
+    return [(name, one) for name in ("glr", "posterior") for one in free] + [("glr", several)]
+
+
+@pytest.mark.parametrize(("stopping", "problem"), proven(), ids=str)
+def test_proven_where_there_is_a_proof(stopping: str, problem: Problem) -> None:
+    """Not refused, and what runs is that of the lemma and not another calibration."""
+    rules = Rules(stopping=stopping, calibration="proven")
+    found = rules.program(problem).options.calibration
+    assert found.code == PROVEN
+    assert found.log_inverse == -math.log(0.1)
+    assert len(found.log_q) == (problem.n + 1 if stopping == "posterior" else 1)
+    assert (found.bias > 0.0) == (not problem.unstructured)
+    assert promise(rules, problem).startswith("Proven: if the noise is Gaussian")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import numba
 import numpy as np
 
 import naive
-from psips.kernels.belief import RESULTS, Belief, empty_belief, in_theta
+from psips.kernels.belief import RESULTS, Belief, empty_belief, in_theta, ready
 from psips.kernels.cone import nonnegative, project
 from psips.kernels.cover import AGE, LEARNER, RECORDS, SPARE, STOPPER, dismiss, is_eager
 from psips.kernels.draws import changes_set, find_change
@@ -89,6 +89,11 @@ def fill(kind: int, stream: np.ndarray, parameter: float, out: np.ndarray) -> No
 @numba.njit(error_model="numpy")
 def is_in_theta(model: Model, theta: np.ndarray) -> bool:
     return in_theta(model, theta)
+
+
+@numba.njit(error_model="numpy")
+def is_ready(model: Model, belief: Belief) -> bool:
+    return ready(model, belief)
 
 
 @numba.njit(error_model="numpy")

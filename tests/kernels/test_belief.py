@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kernels.entries import is_in_theta, plain_model
-from psips.kernels.belief import RESULTS, empty_belief, learn
+from kernels.entries import is_in_theta, is_ready, plain_model
+from psips import Problem, Session
+from psips.kernels.belief import RESULTS, SPANNED, empty_belief, learn
 from psips.kernels.model import BALL, BOX, EVERYTHING
 
 
@@ -74,3 +75,44 @@ def test_theta() -> None:
         assert is_in_theta(replace(model, kind=BOX), theta) == in_box
         assert is_in_theta(replace(model, kind=EVERYTHING), theta)
     assert len(seen) == 4
+
+
+@pytest.mark.parametrize("arm", [0, 1, 2])
+def test_ready_once_every_arm_has_a_result(arm: int) -> None:
+    session = Session(Problem(objectives=["a"], covariance=[1.0], arms=3), rng=1)
+    engine = session.engine
+    for other in {0, 1, 2} - {arm}:
+        engine.learn(other, np.zeros(1))
+        assert not is_ready(engine.model, engine.belief)
+        assert not engine.ready
+    engine.learn(arm, np.zeros(1))
+    assert is_ready(engine.model, engine.belief)
+    assert engine.ready
+
+
+@pytest.mark.parametrize("arm", [0, 1, 2])
+def test_ready_once_the_noise_of_every_arm_is_known(arm: int) -> None:
+    """One degree of freedom is enough, and a little less is not."""
+    session = Session(Problem(objectives=["a"], covariance="per-arm", arms=3), rng=1)
+    engine = session.engine
+    engine.belief.pulls[:] = 5.0
+    engine.belief.scatter.freedom[:] = 1.0
+    for freedom, enough in ((0.0, False), (0.999, False), (1.0, True), (np.inf, True)):
+        engine.belief.scatter.freedom[arm] = freedom
+        assert is_ready(engine.model, engine.belief) == enough
+        assert engine.ready == enough
+    engine.belief.pulls[arm] = 0.0
+    assert not is_ready(engine.model, engine.belief)
+    assert not engine.ready
+
+
+def test_ready_once_the_features_are_spanned() -> None:
+    """With features it takes no result of every arm."""
+    features = [[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]]
+    problem = Problem(objectives=["a"], covariance=[1.0], features=features, intercept=False)
+    engine = Session(problem, rng=1).engine
+    for arm, enough in ((0, False), (1, False), (2, True)):
+        engine.learn(arm, np.zeros(1))
+        assert engine.belief.tally[SPANNED] == enough
+        assert is_ready(engine.model, engine.belief) == enough
+        assert engine.ready == enough

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from psips import NoiseGuess, Problem
+from psips import NoiseGuess, Problem, Session
 from psips.aliases import Floats
 from psips.kernels.posterior import Posterior, posterior_of
 from psips.kernels.scatter import Scatter, empty_scatter, students_share, take_in
 from psips.kernels.shifts import growth
+from psips.session.joint import _of_binary
 
 D, K = 3, 2
 MIX = np.array([[1.0, 0.0, 0.0], [0.8, 0.6, 0.0], [-0.5, 0.5, 0.7]])
@@ -158,6 +159,49 @@ def test_binary_values_never_seem_to_be_certain() -> None:
     assert s.C[0, 0, 0] == pytest.approx(0.1 * 0.9 / 8)
     s, _ = feed(problem, [0] * 8, np.ones((8, 1)), 0.0)
     assert s.C[0, 0, 0] == pytest.approx(0.1 * 0.9 / 8)
+
+
+@pytest.mark.parametrize("direction", ["max", "min"])
+@pytest.mark.parametrize(
+    ("word", "first", "second", "expected"),
+    [
+        ("per-arm", [0, 0, 0], [1, 0], 1 / 5 * 4 / 5),  # no 1 in 3: as 1 in 5
+        ("per-arm", [1, 1, 1], [1, 0], 4 / 5 * 1 / 5),
+        ("per-arm", [0, 1, 1, 1], [0, 0], 4 / 6 * 2 / 6),
+        ("estimate", [0, 0, 0], [0, 0], 1 / 7 * 6 / 7),  # of all arms together
+        ("estimate", [1, 0, 1], [1, 1], 5 / 7 * 2 / 7),
+    ],
+)
+def test_the_variance_of_binary_values_has_one_of_each_added(
+    direction: str, word: str, first: list[int], second: list[int], expected: float
+) -> None:
+    problem = Problem(
+        objectives={"ok": {"direction": direction, "kind": "binary"}}, covariance=word, arms=2
+    )
+    arms = [0] * len(first) + [1] * len(second)
+    s, _ = feed(problem, arms, np.array([*first, *second], float)[:, None], 0.0)
+    assert s.C[0, 0, 0] == pytest.approx(expected / len(first))
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_same_of_a_fit_and_of_items(sign: float) -> None:
+    assert _of_binary(sign * np.zeros(3)) == pytest.approx(1 / 5 * 4 / 5)
+    assert _of_binary(sign * np.array([0.0, 1.0, 1.0, 1.0])) == pytest.approx(4 / 6 * 2 / 6)
+    problem = Problem(
+        objectives={"ok": {"direction": "max" if sign > 0 else "min", "kind": "binary"}},
+        arms=2,
+        blocks=True,
+    )
+    engine = Session(problem, rng=1).engine
+    values = [(0, 1.0), (0, 1.0), (0, 1.0), (1, 0.0), (1, 1.0)]
+    for arm, x in values:
+        engine.learn(arm, np.array([sign * x]))
+    engine.between[:] = 0.1
+    floor = np.array([[4 / 5 * 1 / 5], [2 / 4 * 2 / 4]])
+    found = engine._at_least(np.array([[0.0], [0.0]]), np.array([0.3]))
+    assert found == pytest.approx(0.3 / 0.4 * floor)  # what items share is not in it
+    large = np.array([[0.2], [0.24]])
+    assert engine._at_least(large.copy(), np.array([0.3])) == pytest.approx(large)
 
 
 @pytest.mark.parametrize("freedom", [2, 3, 5, 10, 30, 100])
