@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -591,22 +590,12 @@ def restamp(study: Study, seq: int, at: str) -> None:
         ("<script>alert(1)</script>", "has no valid time"),
         ("2026-02-30T00:00:00.000000Z", "has no valid time"),
         ("1999-01-01T00:00:00.000000Z", "is earlier than the event before it"),
-        ("9999-01-01T00:00:00.000000Z", "is of a time that has not come yet"),
     ],
 )
 def test_event_times_are_checked(study: Study, at: str, sentence: str) -> None:
     restamp(study, 9, at)
     (problem,) = study.verify().problems
     assert problem == f"event 9 (told) {sentence}"
-
-
-def test_a_clock_that_goes_back_does_not(store: DatabaseStore) -> None:
-    time = [datetime(2026, 3, 1, tzinfo=UTC)]
-    study = Study.create(trial(), store, seed=3, clock=lambda: time[0])
-    time[0] -= timedelta(hours=2)
-    study.tell("A", [1.0, 1.0])
-    assert [e.at for e in study.events()] == ["2026-03-01T00:00:00.000000Z"] * 2
-    assert study.verify().problems == ()
 
 
 def test_a_row_with_number_zero(study: Study) -> None:

@@ -166,7 +166,7 @@ def verify(
             except InputError as error:
                 problems.append(f"{file.name}: {error}")
     text = f"{counted(found.events, 'event')}, the last has hash\n{found.head}\n"
-    text += "\n".join([*signed, *problems])
+    text += "\n".join([*signed, *(f"note: {note}" for note in found.notes), *problems])
     if not problems:
         text = f"{text.rstrip()}\nthe log is as it was written, and replays"
     data = {**found._asdict(), "problems": problems}

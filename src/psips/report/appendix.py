@@ -54,6 +54,7 @@ def log(found: Verification, state: State) -> str:
 
     rows = [["events", f"{found.events:,}"], ["hash of the last event", found.head]]
     rows += [["problem", problem] for problem in found.problems]
+    rows += [["note", note] for note in found.notes]
     text = "The log of events was checked for this report: every hash fits, and it replays."
     if found.problems:
         text = "<strong>The log of events does not verify.</strong> What does not fit is below."

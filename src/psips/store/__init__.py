@@ -1,7 +1,7 @@
 """Where studies live: an append-only log of events, chained by hashes, in a database."""
 
 from psips.store.database import DatabaseStore, open_store, opened
-from psips.store.events import Event, Snapshot, broken_link, broken_links, is_time
+from psips.store.events import CLOCK, Event, Snapshot, broken_link, broken_links, is_time
 from psips.store.interface import (
     EVERY,
     ConflictError,
@@ -14,6 +14,7 @@ from psips.store.interface import (
 )
 
 __all__ = [
+    "CLOCK",
     "EVERY",
     "ConflictError",
     "DamagedError",

@@ -6,6 +6,7 @@ import hashlib
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -155,6 +156,13 @@ class DatabaseStore:
         with self._connection() as connection:
             return [Event(*row) for row in connection.execute(query)]
 
+    def now(self) -> datetime:
+        """Return the time of the server; a file has no clock but that of this machine."""
+        if self.engine.dialect.name == "sqlite":
+            return datetime.now(UTC)
+        with self._connection() as connection:
+            return _now(connection)
+
     def studies(self) -> list[str]:
         """Return the names of the studies, sorted."""
         with self._connection() as connection:
@@ -275,6 +283,10 @@ class DatabaseWriter:
         self._connection.execute(SNAPSHOTS.delete().where(SNAPSHOTS.c.study == self._study))
         self._insert(events)
 
+    def now(self) -> datetime:
+        """Return the time of the server; a file has no clock but that of this machine."""
+        return _now(self._connection)
+
     def _last(self) -> tuple[int, str]:
         row = self._connection.execute(READ_LAST, {"study": self._study}).first()
         return (0, START) if row is None else (row.seq, row.hash)
@@ -312,6 +324,13 @@ def _read(connection: Connection, study: str, after: int, until: int | None) -> 
     if until is None:
         return [Event(*row) for row in connection.execute(READ, bounds)]
     return [Event(*row) for row in connection.execute(READ_UNTIL, {**bounds, "until": until})]
+
+
+def _now(connection: Connection) -> datetime:
+    if connection.dialect.name == "sqlite":
+        return datetime.now(UTC)
+    found: datetime = connection.execute(sa.select(sa.func.clock_timestamp())).scalar_one()
+    return found.astimezone(UTC)
 
 
 def _lock(connection: Connection, name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import datetime
 from typing import Any, Protocol
 
 from psips.errors import InputError
@@ -52,6 +53,9 @@ class Writer(Protocol):
     def copy(self, events: Sequence[Event]) -> None:
         """Add the events of a whole log, hashes included, where there is none."""
 
+    def now(self) -> datetime:
+        """Return the time by the clock that all who write to the store share."""
+
 
 class Store(Protocol):
     """Logs of events by study, and a cache of states that may be lost at any time."""
@@ -66,6 +70,9 @@ class Store(Protocol):
 
     def read_all(self) -> list[Event]:
         """Return the events of all studies as they were at one moment, in order by study."""
+
+    def now(self) -> datetime:
+        """Return the time by the clock that all who write to the store share."""
 
     def studies(self) -> list[str]:
         """Return the names of the studies, sorted."""

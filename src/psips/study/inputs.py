@@ -12,6 +12,7 @@ from psips.input.names import check_name
 from psips.problem import Problem
 
 NAME_LENGTH = 100
+CLOCKS_DIFFER = timedelta(minutes=5)  # at most, those of machines that are set right
 MOST = 10_000  # of anything that is counted out at once
 VARIANCES = (1e-100, 1e100)  # least and largest: squares and sums of results stay finite
 
@@ -84,6 +85,17 @@ def read_wait(given: float | timedelta) -> timedelta:
 def now() -> datetime:
     """Return the time in UTC."""
     return datetime.now(UTC)
+
+
+def ahead(at: str, other: str) -> bool:
+    """Whether a time is later than another by more than clocks may differ.
+
+    Examples
+    --------
+    >>> ahead("2026-01-31T09:30:00.000000Z", "2026-01-31T09:29:00.000000Z")
+    False
+    """
+    return datetime.fromisoformat(at) - datetime.fromisoformat(other) > CLOCKS_DIFFER
 
 
 def stamp(time: datetime) -> str:

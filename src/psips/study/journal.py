@@ -8,6 +8,7 @@ from typing import Any
 
 from psips.errors import InputError, unknown
 from psips.store import (
+    CLOCK,
     ConflictError,
     DamagedError,
     Event,
@@ -17,8 +18,8 @@ from psips.store import (
     UnknownOutcomeError,
     Writer,
 )
-from psips.study.inputs import stamp
-from psips.study.people import signature
+from psips.study.inputs import ahead, stamp
+from psips.study.people import read_key, signature
 from psips.study.requests import Request
 from psips.study.state import CREATED, SCHEMA, Recorded, State, changes_the_past
 
@@ -33,10 +34,12 @@ Decide = Callable[[State, str], Entry | None]
 class Journal:
     """Reads what others have recorded, and records, one transaction at a time."""
 
-    def __init__(self, name: str, store: Store, clock: Clock, user: str | None = None) -> None:
+    def __init__(
+        self, name: str, store: Store, clock: Clock | None = None, user: str | None = None
+    ) -> None:
         self.name = name
         self.store = store
-        self.clock = clock
+        self._clock = clock  # for tests; that of the store otherwise
         self.by = signature(user)
         self._state: State | None = None
         self._kept = 0  # sequence number of the cached state
@@ -61,7 +64,7 @@ class Journal:
         for again in (False, True):
             try:
                 with self.store.writing(self.name) as writer:
-                    (created,) = writer.append([(stamp(self.clock()), CREATED, payload)], 0)
+                    (created,) = writer.append([(stamp(self.now(writer)), CREATED, payload)], 0)
                     state = State(created)
                     state.snapshot()
                 break
@@ -84,6 +87,10 @@ class Journal:
                     "are too large or too small; choose other units"
                 ) from None
         self._know(state)
+
+    def now(self, writer: Writer | None = None) -> datetime:
+        """Return the time."""
+        return (writer or self.store).now() if self._clock is None else self._clock()
 
     def _know(self, state: State) -> None:
         self._state = state
@@ -142,7 +149,7 @@ class Journal:
             if state.closed:
                 raise InputError(f"the study {self.name!r} is closed: nothing can be recorded")
             self._state = None  # perhaps ahead of the log until the event is in it
-            at = max(stamp(self.clock()), state.at)
+            at = self._time(writer, state)
             asked = request.fingerprint(state, self.by["user"])
             entry = decide(state, at)
             if entry is not None:
@@ -154,6 +161,20 @@ class Journal:
         self._know(state)
         self._save()
         return state, state.keys.get(key)
+
+    def _time(self, writer: Writer, state: State) -> str:
+        """Return the time for an event: what the clock says, and not before the last event.
+
+        Clocks differ by minutes. One that is further behind the last event shows that one of
+        the two is wrong: an event says so, and the log goes on from there.
+        """
+        at = stamp(self.now(writer))
+        if not ahead(state.at, at):
+            return max(at, state.at)
+        payload = {"schema": SCHEMA, "from": state.at, "by": self.by, "key": read_key(None)}
+        events = writer.append([(at, CLOCK, payload)], state.seq)
+        state.catch_up(events, lambda seq: writer.read(0, seq))
+        return at
 
     def refresh(self, reader: Writer | None = None) -> State:
         """Bring the state up to date with the log."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 
 from psips.errors import InputError, quote
+from psips.study.inputs import stamp
 
 Values = tuple[float | None, ...]  # in the order of the objectives; None is missing
 
@@ -31,7 +33,7 @@ class Ticket:
     arm : str
         What to measure.
     asked : str
-        When, in UTC.
+        When, in UTC; if the clock was ahead, when it was set back.
     expires : str or None
         From when on it no longer counts as pending; a late result is still taken.
     result : int or None
@@ -205,6 +207,16 @@ class Ledger:
             self.ticket(ticket).result = result.number
             self.waiting.pop(ticket, None)
         return result
+
+    def set_back(self, at: str) -> None:
+        """Take open tickets that were asked for by a clock that was ahead as asked for now."""
+        moment = datetime.fromisoformat(at)
+        for ticket in self.waiting.values():
+            if ticket.asked > at:
+                if ticket.expires is not None:
+                    asked, expires = map(datetime.fromisoformat, (ticket.asked, ticket.expires))
+                    ticket.expires = stamp(moment + (expires - asked))
+                ticket.asked = at
 
     def cancel(self, ticket: str) -> None:
         """Take back a ticket."""

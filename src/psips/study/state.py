@@ -23,7 +23,7 @@ from psips.problem import Problem
 from psips.problem.measurements import read_cell
 from psips.rules import Rules
 from psips.session import Session
-from psips.store import DamagedError, Event, Snapshot, broken_link
+from psips.store import CLOCK, DamagedError, Event, Snapshot, broken_link
 from psips.store.events import START, canonical
 from psips.study.conduct import Conduct
 from psips.study.holding import Holder
@@ -178,6 +178,8 @@ class State:
                 changed |= self._change(proposal["kind"], proposal)
         elif event.kind == CLOSED:
             self.closed = True
+        elif event.kind == CLOCK:
+            self.ledger.set_back(event.at)
         else:
             raise InputError(
                 f"event {event.seq} is of the kind {event.kind!r}, which this version of "

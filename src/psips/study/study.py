@@ -19,7 +19,6 @@ from psips.study.conduct import Conduct
 from psips.study.deliveries import Delivery, read_delivery
 from psips.study.inputs import (
     MOST,
-    now,
     read_count,
     read_known_name,
     read_wait,
@@ -106,7 +105,7 @@ class Study(View):
         """
         name, payload = registration(problem, name, rules, seed, conduct, budget, goal, choices)
         with opened(store, create=True) as found:
-            journal = Journal(name, found, clock or now, user)
+            journal = Journal(name, found, clock, user)
             journal.begin(payload, read_key(None))
         return cls(journal)
 
@@ -121,7 +120,7 @@ class Study(View):
     ) -> Study:
         """Open a study that was created before, here or elsewhere."""
         with opened(store) as found:
-            journal = Journal(read_known_name(name), found, clock or now, user)
+            journal = Journal(read_known_name(name), found, clock, user)
             journal.refresh()
         return cls(journal)
 

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 
 from psips.errors import unknown
-from psips.store import EVERY, Event, Snapshot, Store, StoreError, broken_links
-from psips.study.inputs import now, read_known_name, stamp
+from psips.store import CLOCK, EVERY, Event, Snapshot, Store, StoreError, broken_links
+from psips.study.inputs import ahead, read_known_name, stamp
 from psips.study.people import VERSION
 from psips.study.state import UNREADABLE, State
 
-AHEAD = timedelta(days=1)  # that clocks may differ by
-
 
 class Verification(NamedTuple):
-    """What a check of the whole log found; ``head`` is the hash of the last event."""
+    """What a check of the whole log found; ``head`` is the hash of the last event.
+
+    ``problems`` show that the log was changed or cannot be replayed as it was written;
+    ``notes`` are of clocks that were wrong when events were recorded.
+    """
 
     events: int
     head: str
     problems: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 def verify_log(study: str, store: Store, at: datetime | None = None) -> Verification:
@@ -48,7 +51,8 @@ def replay_log(
         return Verification(0, "", (str(error),)), None
     if not events:
         raise unknown("study", study, store.studies())
-    problems = broken_links(events, stamp((at or now()) + AHEAD))
+    problems = broken_links(events)
+    notes = () if problems else _clock_notes(events, stamp(at or store.now()))
     if kept is not None and kept.outlives(event_at(events, kept.seq)):
         problems.append(
             f"event {kept.seq} is missing or was changed: there is a cached state of it, so "
@@ -60,7 +64,24 @@ def replay_log(
             state, problems = _replay(events, kept)
         except UNREADABLE as error:
             problems = [f"the log cannot be replayed: {str(error)[:300]}"]
-    return Verification(len(events), str(events[-1].hash), tuple(problems)), state
+    return Verification(len(events), str(events[-1].hash), tuple(problems), notes), state
+
+
+def _clock_notes(events: Sequence[Event], now: str) -> tuple[str, ...]:
+    """Say where clocks were wrong: each time once, whatever was recorded under it."""
+    notes = [
+        f"event {event.seq} (clock): the clock was set back from {event.payload['from']} to "
+        f"{event.at}, so times before it may be wrong"
+        for event in events
+        if event.kind == CLOCK
+    ]
+    last = events[-1]
+    if ahead(last.at, now):
+        notes.append(
+            f"event {last.seq} ({last.kind}) is of {last.at}, a time that has not come yet: a "
+            "clock was ahead when it was recorded, and the next event will say so"
+        )
+    return tuple(notes)
 
 
 def _kept(study: str, store: Store) -> Snapshot | None:

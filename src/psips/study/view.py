@@ -93,12 +93,12 @@ class View:
 
     def open_tickets(self) -> list[Ticket]:
         """Return the tickets that count as pending now."""
-        return self.state.ledger.pending(stamp(self._journal.clock()))
+        return self.state.ledger.pending(stamp(self._journal.now()))
 
     def status(self) -> Status:
         """Return what is known now; ``pending`` counts the open tickets of an arm."""
         state = self.state
-        state.set_pending(stamp(self._journal.clock()))
+        state.set_pending(stamp(self._journal.now()))
         return replace(state.session.status(), closed=state.closed)
 
     def rank(
@@ -158,11 +158,11 @@ class View:
 
     def verify(self) -> Verification:
         """Check the hashes of the whole log, and replay it from its first event."""
-        return verify_log(self.name, self.store, self._journal.clock())
+        return verify_log(self.name, self.store, self._journal.now())
 
     def replayed(self) -> Verification:
         """As `verify`; from now on what is seen rests on that replay, and on no cache."""
-        found, state = replay_log(self.name, self.store, self._journal.clock())
+        found, state = replay_log(self.name, self.store, self._journal.now())
         if state is None:
             raise DamagedError(
                 f"the log of {self.name!r} is not as it was written: {found.problems[0]}; see "

@@ -17,7 +17,7 @@ from typing import TypeVar
 from psips.errors import InputError, unknown
 from psips.store.database import DatabaseStore
 from psips.study import Study
-from psips.study.inputs import now, stamp
+from psips.study.inputs import stamp
 from psips.study.journal import Journal
 from psips.study.people import VERSION, signature
 from psips.web.looks import Course, Look, course_of, look_at
@@ -37,7 +37,7 @@ class Desk:
         self.name = name
         self._store = store
         self._lock = threading.RLock()
-        self._journal = Journal(name, store, now)
+        self._journal = Journal(name, store)
         self._study = Study(self._journal)
         self.problem = self._study.problem  # never changes
         self._look: Look | None = None
@@ -66,7 +66,7 @@ class Desk:
     def look(self) -> Look:
         """Return what there is to see, worked out once for each event."""
         with self._lock:
-            state, at = self._study.state, stamp(now())
+            state, at = self._study.state, stamp(self._journal.now())
             kept = self._look
             if kept is None or kept.event != state.seq or kept.until <= at:
                 kept = self._look = look_at(state, at, self._store, kept)

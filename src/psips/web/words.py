@@ -6,7 +6,7 @@ import math
 from typing import Any, NamedTuple
 
 from psips.input.quantities import in_words
-from psips.store import Event, is_time
+from psips.store import CLOCK, Event, is_time
 from psips.study.state import ASKED, CLOSED, CONFIRMED, CORRECTED, CREATED, TOLD, WITHDRAWN
 
 LISTED = 4  # results or tickets of an event that are named
@@ -91,6 +91,8 @@ def _what(kind: str, data: dict[str, Any]) -> str:
         parts = [f"result {n}" for n in data["results"]]
         parts += [f"event {n}" for n in data["events"]]
         return f"confirmed {_few(parts)}{reason}"
+    if kind == CLOCK:
+        return f"set the clock back from {moment(data['from'])}"
     return f"closed the study{reason}" if kind == CLOSED else str(kind)
 
 
