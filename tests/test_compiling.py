@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import numba
 import pytest
 
 from psips import compiling
@@ -82,6 +83,104 @@ def test_nobody_else_can_put_code_there(
     first.rmdir()
     first.symlink_to(second)
     assert Path(compiling._temporary_folder()) not in (first, second)
+
+
+def test_a_folder_that_others_can_write_to_is_not_used(tmp_path: Path) -> None:
+    """Code that somebody left there would be run as whoever starts psips."""
+    shared, private = tmp_path / "shared", tmp_path / "private"
+    shared.mkdir()
+    shared.chmod(0o777)
+    private.mkdir()
+    found = run(SMALL, NUMBA_CACHE_DIR=str(shared), TMPDIR=str(private))
+    assert list(shared.iterdir()) == []
+    (folder,) = private.glob("psips-compiled-*")
+    assert found.stdout.splitlines()[1].startswith(str(folder))
+    assert f"is kept in {folder}, because another user owns {shared} or can" in found.stderr
+    assert found.stderr.count("\n") == 1
+    shared.chmod(0o700)
+    used = run(SMALL, NUMBA_CACHE_DIR=str(shared), TMPDIR=str(private))
+    assert used.stdout.splitlines()[1].startswith(str(shared))
+
+
+def test_a_folder_that_is_not_there_is_made_private(tmp_path: Path) -> None:
+    tmp_path.chmod(0o1777)  # as that for temporary files, where anybody could make it first
+    wanted = tmp_path / "compiled"
+    found = run(SMALL, NUMBA_CACHE_DIR=str(wanted))
+    assert found.stdout.splitlines()[1].startswith(str(wanted))
+    assert stat.S_IMODE(wanted.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize(
+    ("mode", "owner", "group", "trusted"),
+    [
+        (0o700, "me", "me", True),
+        (0o755, "me", "other", True),
+        (0o775, "me", "me", True),  # a group that is the user's alone
+        (0o775, "me", "other", False),
+        (0o777, "me", "me", False),
+        (0o1777, "me", "me", False),
+        (0o755, "root", "root", True),
+        (0o755, "source", "other", True),
+        (0o777, "root", "root", False),
+        (0o700, "other", "other", False),
+        (0o755, "other", "me", False),
+    ],
+)
+def test_whom_a_folder_is_trusted_to(
+    mode: int,
+    owner: str,
+    group: str,
+    trusted: bool,
+    inside: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of the folder itself as of those in it, which is where numba puts its files."""
+    ids = {"root": 0, "me": 1001, "other": 1002, "source": 1003}
+    asked = tmp_path / "numba"
+    (asked / "kernels_1").mkdir(parents=True)
+    changed = asked / "kernels_1" if inside else asked
+
+    def look(path: str) -> os.stat_result:
+        found = list(os.lstat(path))
+        found[0], found[4], found[5] = stat.S_IFDIR | 0o700, ids["me"], ids["me"]
+        if path == str(changed):
+            found[0], found[4], found[5] = stat.S_IFDIR | mode, ids[owner], ids[group]
+        elif path == compiling.HERE:
+            found[4] = ids["source"]
+        return os.stat_result(found)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getuid", lambda: ids["me"])
+        patch.setattr(os, "stat", look)
+        found = compiling._trusted(str(asked))
+    assert found == trusted
+
+
+@pytest.mark.parametrize("place", ["source/__pycache__", "cache/numba"])
+def test_no_place_is_trusted_for_being_the_usual_one(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, folder = tmp_path / "source", tmp_path / place
+    source.mkdir()
+    if not place.startswith("source"):
+        (source / "__pycache__").touch()  # not a folder, so numba turns to the next place
+    folder.mkdir(parents=True)
+    monkeypatch.setattr(compiling, "HERE", str(source))
+    monkeypatch.setattr(compiling, "_users_cache", lambda: str(tmp_path / "cache" / "numba"))
+    monkeypatch.setattr(compiling, "_temporary", "")
+    monkeypatch.setattr(compiling, "_reason", "")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(numba.config, "CACHE_DIR", numba.config.CACHE_DIR)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "")
+    compiling.prepare_cache()
+    assert os.environ["NUMBA_CACHE_DIR"] == ""
+    folder.chmod(0o777)
+    compiling.prepare_cache()
+    private = next(tmp_path.glob("psips-compiled-*"))
+    assert os.environ["NUMBA_CACHE_DIR"] == numba.config.CACHE_DIR == str(private)
+    assert compiling._reason == f"another user owns {folder} or can write to it"
 
 
 # A study before its first result, of every kind of problem, asked for more than it has arms.

@@ -1,17 +1,23 @@
 """Where compiled code is kept, and the word that is said while something is compiled.
 
-Numba keeps compiled code beside the source or, if that cannot be written to, in the user's
-cache. In a container there may be neither: a folder for temporary files then serves.
+Numba keeps compiled code next to the source or, if that cannot be written to, in the user's
+cache; NUMBA_CACHE_DIR names another place. Compiled code is run when it is loaded, so a place
+that another user owns or can write to is not used. A private folder for temporary files then
+serves, as it does where there is no place at all, in a container for example.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 
 SETTING = "NUMBA_CACHE_DIR"
 
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernels")
+
 _temporary = ""  # the folder that stands in for numba's own places, if one has to
+_reason = ""  # why it does
 _watching = False
 
 
@@ -20,11 +26,18 @@ def prepare_cache() -> None:
 
     Must come before numba is imported.
     """
-    global _temporary
-    here = os.path.dirname(os.path.abspath(__file__))
-    places = (os.path.join(here, "kernels", "__pycache__"), _users_cache())
-    if os.environ.get(SETTING) or any(map(_writable, places)):
+    global _temporary, _reason
+    given = os.environ.get(SETTING)
+    if given:
+        with suppress(OSError):
+            os.makedirs(given, 0o700, exist_ok=True)  # ours, before anybody else makes it
+    places = [given or "", os.path.join(HERE, "__pycache__"), _users_cache()]
+    place = next((os.path.abspath(one) for one in places if one and _writable(one)), "")
+    if place and _trusted(place):
         return
+    _reason = "neither the installation nor the home folder can be written to"
+    if place:
+        _reason = f"another user owns {place} or can write to it"
     _temporary = _temporary_folder()
     os.environ[SETTING] = _temporary  # for processes that are started from here, too
     if "numba" in sys.modules:
@@ -63,8 +76,8 @@ def _say() -> None:
     text = "psips: compiling for the first time on this machine, which takes up to a minute"
     if _temporary:
         text += (
-            f" (compiled code is kept in {_temporary}, because neither the installation nor "
-            f"the home folder can be written to; set {SETTING} to a better place)"
+            f" (compiled code is kept in {_temporary}, because {_reason}; set {SETTING} to a "
+            f"folder that is yours alone)"
         )
     logging.getLogger("psips").warning(text)
 
@@ -81,19 +94,38 @@ def _users_cache() -> str:
 
 def _writable(folder: str) -> bool:
     """Whether files can be made in a folder, which itself may have to be made."""
-    while not os.path.isdir(folder):
-        above = os.path.dirname(folder)
-        if above == folder or os.path.lexists(folder):
+    nearest = _nearest(folder)
+    return os.path.isdir(nearest) and os.access(nearest, os.R_OK | os.W_OK | os.X_OK)
+
+
+def _nearest(folder: str) -> str:
+    """Return the folder, or the one above in which it would have to be made."""
+    folder = os.path.abspath(folder)
+    while not os.path.lexists(folder):
+        folder = os.path.dirname(folder)
+    return folder
+
+
+def _trusted(folder: str) -> bool:
+    """Whether nobody else can have put code into a folder or those directly in it.
+
+    Whoever owns the source could: its owner is trusted, as the user and root are.
+    """
+    if not hasattr(os, "getuid"):
+        return True
+    nearest, user = _nearest(folder), os.getuid()
+    with os.scandir(nearest) as entries:
+        inside = [one.path for one in entries if one.is_dir()] if nearest == folder else []
+    owners = {user, 0, os.stat(HERE).st_uid}
+    for found in map(os.stat, [nearest, *inside]):
+        private = found.st_gid == user  # the group that many systems give each user
+        if found.st_uid not in owners or found.st_mode & (0o002 if private else 0o022):
             return False
-        folder = above
-    return os.access(folder, os.W_OK | os.X_OK)
+    return True
 
 
 def _temporary_folder() -> str:
-    """Return a folder for temporary files that is the user's alone.
-
-    Compiled code is run when it is loaded, so nobody else may have put it there.
-    """
+    """Return a folder for temporary files that is the user's alone."""
     import tempfile
 
     user = os.getuid() if hasattr(os, "getuid") else "user"
@@ -101,10 +133,6 @@ def _temporary_folder() -> str:
     try:
         os.mkdir(folder, 0o700)
     except FileExistsError:
-        found = os.lstat(folder)
-        mine = not hasattr(os, "getuid") or found.st_uid == os.getuid()
-        if not (mine and os.path.isdir(folder) and not os.path.islink(folder)):
-            return tempfile.mkdtemp(prefix="psips-compiled-")
-        if hasattr(os, "getuid") and found.st_mode & 0o077:
+        if os.path.islink(folder) or not os.path.isdir(folder) or not _trusted(folder):
             return tempfile.mkdtemp(prefix="psips-compiled-")
     return folder
