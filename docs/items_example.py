@@ -16,7 +16,8 @@ import argparse
 
 import numpy as np
 
-from psips.evaluation.matrix import Scores, replay
+from psips.evaluation.matrix import replay
+from psips.evaluation.scores import Scores
 
 NETWORKS = {  # top-1 error in per cent; billions of multiplications
     "AlexNet": (43.45, 0.71),

@@ -166,11 +166,53 @@ def test_a_study_keeps_asks_and_results(tmp_path) -> None:
 def test_items_or_a_budget_may_end() -> None:
     found = evaluate(list(SKILL), ITEMS[:5], score, objectives=OBJECTIVES, seed=1, delta=1e-6)
     assert not found.stopped
-    assert found.pareto_set is None
+    assert found.pareto_set == found.candidate_set
+    assert found.pareto_set
     assert found.results == 20
-    assert found.candidate_set
+    assert 0.0 < found.probability < 1.0
+    assert f"Pareto set of these items: {', '.join(found.pareto_set)}\n" in str(found)
+    assert "all items were used without a stop, after 20 results of 20\n" in str(found)
     short = evaluate(list(SKILL), ITEMS, score, objectives=OBJECTIVES, seed=1, budget=18)
     assert short.results == 18
+    assert short.pareto_set is None
+    assert str(short).startswith("ended without a stop, after 18 results of 8,000\ncandidate")
+
+
+def test_items_that_end_in_a_study_name_the_set(tmp_path) -> None:
+    problem = Problem(objectives=OBJECTIVES, arms=list(SKILL), blocks=ITEMS[:5])
+    study = Study.create(problem, f"sqlite:///{tmp_path}/s.db", name="s", seed=1, delta=1e-6)
+
+    def run(arm: str, item: str) -> dict[str, float]:
+        if (arm, item) == ("a", ITEMS[2]):
+            raise ValueError("no answer")
+        return score(arm, item)
+
+    found = evaluate(list(SKILL), ITEMS[:5], run, study=study, workers=2, progress=False)
+    assert (found.stopped, found.results) == (False, 19)
+    assert found.pareto_set == found.candidate_set
+    assert "1 call failed, the last (arm 'a', item 'q2') with ValueError" in str(found)
+
+
+def test_calls_that_all_fail_are_an_error() -> None:
+    def run(arm: str, item: str) -> float:
+        raise RuntimeError("no key")
+
+    with pytest.raises(InputError, match=r"every call failed, 20 in all.*RuntimeError: no key"):
+        evaluate(list(SKILL), ITEMS[:5], run, objectives=OBJECTIVES, seed=1)
+
+
+def test_items_are_any_text() -> None:
+    odd = ["What is\n2 + 2?", "\U0001f469\u200d\U0001f52c", " x ", "q" * 500, "\ud83d"]
+    seen = set()
+
+    def run(arm: str, item: str) -> dict[str, float]:
+        seen.add(item)
+        return score(arm, item.encode("utf-8", "replace").decode())
+
+    found = evaluate(list(SKILL), odd, run, objectives=OBJECTIVES, seed=1, delta=1e-9)
+    assert seen == set(odd)
+    assert found.failures == []
+    assert found.results == 20
 
 
 def test_with_a_tolerance_equal_options_do_not_keep_it_from_stopping() -> None:

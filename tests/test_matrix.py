@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 from psips import InputError
 from psips.cli import app
-from psips.evaluation.matrix import Scores, read_scores, replay
+from psips.evaluation.matrix import replay
+from psips.evaluation.scores import Scores, read_scores
 
 ARMS = [f"m{a}" for a in range(6)]
 MEANS = np.array([[0.8, 1.0], [0.75, 2.0], [0.6, 0.5], [0.5, 3.0], [0.3, 2.5], [0.4, 2.0]])
@@ -131,3 +132,148 @@ def test_tables_that_cannot_be_read_are_refused(text: str, words: str, tmp_path)
     path.write_text(text)
     with pytest.raises(InputError, match=words):
         replay(read_scores([path]))
+
+
+def solver_runs(path, folds: int = 3, cutoff: float = 300.0) -> None:
+    """Run times with a cutoff, of two solvers that nearly tie, as benchmarks publish them."""
+    rng = np.random.default_rng(3)
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["instance", "fold", "algorithm", "runtime", "memory", "runstatus"])
+        for j in range(60):
+            hard = rng.normal(3, 2)
+            for fold in range(folds):
+                for solver, slow in {"a": 0.0, "b": 0.3, "c": 0.31, "d": 1.2}.items():
+                    seconds = float(np.exp(hard + slow + 0.5 * rng.normal()))
+                    memory = float(100 * np.exp(-slow) + 5 * rng.normal())
+                    status = "ok" if seconds < cutoff else "timeout"
+                    name = f"bench/{j} \U0001f469\u200d\U0001f52c"
+                    cells = [repr(min(seconds, cutoff)), repr(memory), status]
+                    writer.writerow([name, fold, solver, *cells])
+
+
+def run_matrix(*words: str) -> tuple[int, str]:
+    done = CliRunner().invoke(app, ["matrix", *words])
+    text = str(done.exception) if isinstance(done.exception, InputError) else done.stdout
+    return (2 if isinstance(done.exception, InputError) else done.exit_code), text
+
+
+def test_less_of_a_time_is_better_and_that_is_said(tmp_path) -> None:
+    write_lines(table(), tmp_path / "s.csv")
+    code, text = run_matrix(str(tmp_path / "s.csv"))
+    assert code == 0
+    assert "seconds: less is better (guessed by the name)\n" in text
+    assert "accuracy: more is better (guessed by the name)\n" in text
+    assert "Pareto set: m0, m2\n" in text
+    unclear = table()._replace(metrics=["accuracy", "x"])
+    write_lines(unclear, tmp_path / "s.csv")
+    code, text = run_matrix(str(tmp_path / "s.csv"))
+    assert code == 2
+    assert "more or less of 'x' is better does not follow from the name" in text
+    assert "as in --objective accuracy=max --objective x=max" in text
+    with pytest.raises(InputError, match="more or less of 'x'"):
+        replay(unclear)
+
+
+def test_a_table_of_solver_runs(tmp_path) -> None:
+    solver_runs(tmp_path / "runs.csv")
+    runs = [str(tmp_path / "runs.csv"), "--arm", "algorithm"]
+    code, text = run_matrix(*runs, "--item", "instance")
+    assert code == 2
+    assert "line 6: arm 'a' has a line for item" in text
+    assert "line 2: if the lines are repeats" in text
+    assert text.endswith("as in --item instance,fold")
+    code, text = run_matrix(*runs, "--item", "instance,fold", "--json")
+    assert code == 0
+    found = json.loads(text)
+    assert found["directions"] == {"runtime": "min", "memory": "min"}
+    assert found["of"] == 720
+    assert "runstatus is text: left out" in found["notes"]
+    (censored,) = [note for note in found["notes"] if "cutoff" in note]
+    assert "are the largest, 300, and look censored" in censored
+    assert "the means compared here are too low, most of all that of d" in censored
+    assert censored.endswith("let the share below the cutoff be a metric as well")
+    assert all(0.0 <= row["probability"] <= 1.0 for row in found["arms"])
+
+
+def test_a_status_is_a_metric(tmp_path) -> None:
+    solver_runs(tmp_path / "runs.csv")
+    runs = [str(tmp_path / "runs.csv"), "--arm", "algorithm", "--item", "instance,fold"]
+    code, text = run_matrix(*runs, "--map", "solved=runstatus==ok", "--log", "runtime")
+    assert code == 0
+    assert "solved: more is better (guessed by the name)\n" in text
+    assert "runtime: less is better (guessed by the name), logarithms are compared\n" in text
+    assert "runtime (mean of log)" in text
+    assert "let the share" not in text
+    scores = read_scores(
+        [tmp_path / "runs.csv"],
+        ["solved"],
+        arm_column="algorithm",
+        item_column=["instance", "fold"],
+        maps={"solved": "runstatus!=timeout"},
+    )
+    lines = list(csv.DictReader((tmp_path / "runs.csv").open()))
+    share = np.mean([line["runstatus"] == "ok" for line in lines])
+    assert scores.values.mean() == pytest.approx(share)
+    assert scores.items[1] == "bench/0 \U0001f469\u200d\U0001f52c / 1"
+    with pytest.raises(InputError, match="'runstatus==ok' or"):
+        read_scores([tmp_path / "runs.csv"], maps={"solved": "runstatus=ok"})
+
+
+def test_repeats_are_averaged_if_asked_for(tmp_path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text(
+        "arm,item,score,cost\nA,q1,1,2\nA,q1,0,8\nA,q1,1,\nB,q1,1,1\nA,q2,1,3\nB,q2,0,1\n"
+    )
+    scores = read_scores([path], repeats=True, log=["cost"])
+    assert scores.values[0, 0] == pytest.approx([2 / 3, 4.0])
+    assert scores.lines == 6
+    code, text = run_matrix(str(path), "--repeats")
+    assert code == 0
+    assert "6 lines are 4 cells: means of repeats are compared" in text
+
+
+def test_a_table_that_ends_in_a_near_tie_says_which_tolerance_ends_it(tmp_path) -> None:
+    solver_runs(tmp_path / "runs.csv")
+    runs = [str(tmp_path / "runs.csv"), "--arm", "algorithm", "--item", "instance,fold"]
+    code, text = run_matrix(*runs)
+    assert code == 0
+    assert "all 720 cells were used without a stop" in text
+    assert "the candidate set did not change after cell " in text
+    options = [line for line in text.splitlines() if line.startswith("  --tolerance ")]
+    assert len(options) == 1
+    words = "".join(text.split("with a tolerance of ")[1].split("\n", 2)[:2])
+    stopped = int(words.split("stopped at")[1].split(",")[0].replace(",", ""))
+    code, again = run_matrix(*runs, *options[0].split())
+    assert code == 0
+    assert "stopped after " in again
+    taken = int(again.split("stopped after ")[1].split(" of")[0])
+    assert 0.5 < taken / stopped < 2.0  # it asks for other cells
+
+
+def test_limits_and_one_objective(tmp_path) -> None:
+    solver_runs(tmp_path / "runs.csv")
+    runs = [str(tmp_path / "runs.csv"), "--arm", "algorithm", "--item", "instance,fold"]
+    code, text = run_matrix(*runs, "--objective", "memory", "--limit", "runtime <= 200")
+    assert code == 0
+    assert "runtime: limited, no objective\n" in text
+    assert "Pareto set: d\n" in text
+    code, text = run_matrix(*runs, "--objective", "memory", "--limit", "runtime <= 1")
+    assert code == 0
+    assert "Pareto set: nothing keeps the limits\n" in text
+
+
+def test_a_plot_and_a_page(tmp_path) -> None:
+    write_lines(table(), tmp_path / "s.csv")
+    plot, page = tmp_path / "p.png", tmp_path / "p.html"
+    words = [str(tmp_path / "s.csv"), "--plot", str(plot), "--html", str(page)]
+    assert run_matrix(*words)[0] == 0
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    text = page.read_text()
+    assert "<strong>Pareto set: m0, m2.</strong>" in text
+    assert "seconds: less is better (guessed by the name)" in text
+    assert "<svg" in text
+    code, said = run_matrix(*words)
+    assert code == 2
+    assert "exists already" in said
+    assert run_matrix(*words, "--force")[0] == 0

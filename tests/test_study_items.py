@@ -203,3 +203,24 @@ def test_a_draft_leaves_items_out_that_are_of_no_use(
     design = read_problem_file("design.toml")
     assert not design.problem.blocks
     assert design.items is None
+
+
+def test_items_are_any_text(tmp_path) -> None:
+    odd = ["What is\n2 + 2?", "=1+1", "q" * 500, "\U0001f469\u200d\U0001f52c", " x ", "\x1b[2J"]
+    odd += ["e\u0301", "\ud83d", "nul\x00", "<b>", "tab\tq"]
+    trial = study(blocks=odd)
+    go(trial, 2 * len(odd))
+    assert len({result.item for result in trial.told}) > 5
+    assert trial.verify().problems == ()
+    (ticket,) = trial.ask()
+    trial.tell(ticket.arm, [1.0, 1.0], block=odd[2])
+    page, lines = report(trial), as_csv(trial)
+    for mark in ("\x1b", "\u200d", "\x00"):
+        assert mark not in page
+        assert mark not in lines
+    told = pd.DataFrame({"arm": ["A"], "item": ["x"], "yield": [1.0], "cost": [2.0]})
+    told.to_csv(tmp_path / "r.csv", index=False)  # files are read without blanks around cells
+    trial.tell_file(tmp_path / "r.csv")
+    assert trial.told[-1].item == " x "
+    with pytest.raises(InputError, match="unknown item 'other'"):
+        trial.tell("A", [1.0, 1.0], block="other")

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from psips.cli.comparing import save
 from psips.cli.screen import progress_line, show
-from psips.cli.writing import check_target, write_whole
+from psips.cli.table_options import Sheet
+from psips.cli.writing import check_plot, check_target, write_whole
+
+if TYPE_CHECKING:
+    from psips.evaluation.matrix import Replay
 
 
 def matrix(
@@ -23,16 +29,63 @@ def matrix(
     objective: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME[=min]", help="Metric; once for each.  [default: all, more is better]"
+            metavar="NAME[=min|max]",
+            help="Metric; once for each.  [default: all, with directions guessed by the names]",
         ),
+    ] = None,
+    made: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="NAME=COLUMN==VALUE",
+            help="Metric that is 1 where a column has a value (or, with !=, has another).",
+        ),
+    ] = None,
+    tolerance: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--tolerance",
+            "--epsilon",
+            metavar="[NAME=]AMOUNT",
+            help="Differences up to it do not matter; of one metric, or of all.",
+        ),
+    ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(help="What an option must keep, as in 'latency <= 2'; once for each."),
+    ] = None,
+    control: Annotated[
+        str | None, typer.Option(help="Arm that limits and percentages are relative to.")
+    ] = None,
+    log: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Compare logarithms of this metric; once for each."),
     ] = None,
     delta: Annotated[float, typer.Option(help="Accepted probability of a wrong set.")] = 0.1,
     seed: Annotated[int, typer.Option(help="Seed of the order of the items.", min=0)] = 1,
-    arm_column: Annotated[str, typer.Option(help="Column that names the arms.")] = "arm",
-    item_column: Annotated[str, typer.Option(help="Column that names the items.")] = "item",
+    arm_column: Annotated[
+        str, typer.Option("--arm-column", "--arm", help="Column that names the arms.")
+    ] = "arm",
+    item_column: Annotated[
+        str,
+        typer.Option(
+            "--item-column",
+            "--item",
+            help="Column that names the items, or several, separated by commas.",
+        ),
+    ] = "item",
+    repeats: Annotated[
+        bool,
+        typer.Option("--repeats", help="Lines of the same arm and item are repeats: average."),
+    ] = False,
+    sheet: Sheet = None,
     cells: Annotated[
         Path | None, typer.Option(help="CSV file to write the cells to that were used.")
     ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Figure of the front to write (PNG, SVG, PDF).")
+    ] = None,
+    html: Annotated[Path | None, typer.Option(help="HTML page to write.")] = None,
     force: Annotated[
         bool, typer.Option("--force", "--overwrite", help="Overwrite a file that exists.")
     ] = False,
@@ -42,23 +95,109 @@ def matrix(
 
     It also says how few cells of the table would have been enough.
     """
-    if cells is not None:
-        check_target(cells, force)
+    check_plot(plot)
+    for target in (cells, plot, html):
+        if target is not None:
+            check_target(target, force)
     with progress_line("replaying"):
-        from psips.evaluation.matrix import read_scores, replay
-        from psips.input.directions import read_ways
-
-        chosen = read_ways(objective) if objective else {}
-        wide = any("=" in file for file in scores)
-        table = read_scores(scores, () if wide else list(chosen), arm_column, item_column)
-        found = replay(table, chosen, delta=delta, seed=seed)
+        found = _replayed(
+            scores,
+            _directions(objective or [], limit or [], made or []),
+            {"delta": delta, "seed": seed, "control": control, "limits": limit or []},
+            {"arm_column": arm_column, "repeats": repeats, "sheet": sheet},
+            item_column,
+            _named("--map", made or []),
+            _tolerance(tolerance or []),
+            log or [],
+        )
     if cells is not None:
-        from psips.input.escaping import as_cell
+        _write_cells(cells, found)
+    if plot is not None:
+        from psips import plots
 
-        rows = ([_quoted(as_cell(name)) for name in pair] for pair in found.looked_at)
-        lines = [",".join(row) for row in rows]
-        write_whole(cells, "\n".join(["arm,item", *lines, ""]))
+        drawn = plots.fronts(found.session, status=found.status)[0].get_figure(root=True)
+        assert drawn is not None
+        save(drawn, plot)
+    if html is not None:
+        from psips.report.matrix import matrix_page
+
+        write_whole(html, matrix_page(found, ", ".join(Path(one).name for one in scores)))
     show(found.to_dict(), str(found), as_json)
+
+
+def _replayed(
+    files: Sequence[str],
+    directions: Mapping[str, str | None],
+    question: Mapping[str, Any],
+    table: Mapping[str, Any],
+    item: str,
+    maps: Mapping[str, str],
+    epsilon: Any,
+    log: Sequence[str],
+) -> Replay:
+    from psips.evaluation.matrix import replay
+    from psips.evaluation.scores import read_scores
+
+    wide = any("=" in file and not Path(file).exists() for file in files)
+    metrics = () if wide else list(directions)
+    scores = read_scores(files, metrics, item_column=item, maps=maps, log=log, **table)
+    return replay(scores, directions, epsilon=epsilon, log=log, **question)
+
+
+def _directions(
+    objectives: Sequence[str], limits: Sequence[str], made: Sequence[str]
+) -> dict[str, str | None]:
+    """Return the metrics that were named; those that are only limited are no objectives."""
+    from psips.input.directions import read_ways
+    from psips.problem.limits import ONLY, limited_metric
+
+    ways = read_ways(objectives)
+    if ways:
+        ways.update({one: None for one in _named("--map", made) if one not in ways})
+        limited = {limited_metric(text) for text in limits}
+        ways.update({one: ONLY for one in limited if one not in ways})
+    return ways
+
+
+def _named(option: str, given: Sequence[str]) -> dict[str, str]:
+    """Read ``name=text`` as often as it was given."""
+    from psips.errors import InputError, quote
+
+    found: dict[str, str] = {}
+    for text in given:
+        name, equals, rest = text.partition("=")
+        if not (name and equals and rest):
+            form = "NAME=COLUMN==VALUE" if option == "--map" else "NAME=AMOUNT"
+            raise InputError(f"{option} must be {form}, got {quote(text)}")
+        if name in found:
+            raise InputError(f"{option} was given twice for {quote(name)}: give it once")
+        found[name] = rest
+    return found
+
+
+def _tolerance(given: Sequence[str]) -> Any:
+    """Read a tolerance: one for all metrics, or one by name."""
+    from psips.errors import InputError
+    from psips.input.quantities import parse_number
+
+    def amount(what: str, text: str) -> float | str:
+        return text if text.strip().endswith("%") else parse_number(what, text)
+
+    alone = [text for text in given if "=" not in text]
+    if alone and len(given) > 1:
+        raise InputError("give one --tolerance for all metrics, or each as NAME=AMOUNT")
+    if alone:
+        return amount("--tolerance", alone[0])
+    named = _named("--tolerance", given)
+    return {m: amount(f"the tolerance on {m!r}", text) for m, text in named.items()} or None
+
+
+def _write_cells(path: Path, found: Replay) -> None:
+    from psips.input.escaping import as_cell
+
+    rows = ([_quoted(as_cell(name)) for name in pair] for pair in found.looked_at)
+    lines = [",".join(row) for row in rows]
+    write_whole(path, "\n".join(["arm,item", *lines, ""]))
 
 
 def _quoted(cell: str) -> str:

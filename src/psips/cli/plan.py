@@ -11,6 +11,7 @@ import typer
 
 from psips.cli.comparing import save, show_comparison
 from psips.cli.screen import number, output, progress_bar, progress_line
+from psips.cli.writing import check_plot
 
 if TYPE_CHECKING:
     from psips.simulation.planning import Forecast, Plan
@@ -67,7 +68,7 @@ def plan(
     from psips.errors import InputError
     from psips.problem.problem_file import read_problem_file
 
-    _check_plot(plot)
+    check_plot(plot)
     if len(files) > 1 or vary:
         if delta is not None:
             raise InputError("to compare designs, vary delta: --vary delta=0.05,0.1")
@@ -106,21 +107,6 @@ def plan(
         typer.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
     else:
         _show(found, design.problem.name)
-
-
-def _check_plot(plot: Path | None) -> None:
-    """Refuse a figure that cannot be written, before anything is computed."""
-    from psips.errors import InputError, quote, unknown
-
-    if plot is None:
-        return
-    if not plot.parent.is_dir():
-        raise InputError(
-            f"--plot {quote(str(plot))}: there is no folder {quote(str(plot.parent))}"
-        )
-    kinds = (".png", ".svg", ".pdf")
-    if plot.suffix not in kinds:
-        raise unknown("kind of plot", plot.suffix, kinds)
 
 
 def _show(found: Plan, name: str) -> None:

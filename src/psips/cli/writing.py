@@ -9,7 +9,7 @@ from pathlib import Path
 
 import typer
 
-from psips.errors import InputError
+from psips.errors import InputError, quote, unknown
 
 SQLITE = b"SQLite format 3\0"
 BESIDE = ("-wal", "-shm", "-journal")  # files that SQLite keeps beside its own
@@ -34,6 +34,19 @@ def check_target(path: Path, overwrite: bool) -> None:
     if os.isatty(0) and typer.confirm(f"{path} exists: write over it?", err=True):
         return
     raise InputError(f"{path} exists already: add --overwrite, or write to another file")
+
+
+def check_plot(plot: Path | None) -> None:
+    """Refuse a figure that cannot be written, before anything is computed."""
+    if plot is None:
+        return
+    if not plot.parent.is_dir():
+        raise InputError(
+            f"--plot {quote(str(plot))}: there is no folder {quote(str(plot.parent))}"
+        )
+    kinds = (".png", ".svg", ".pdf")
+    if plot.suffix not in kinds:
+        raise unknown("kind of plot", plot.suffix, kinds)
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -122,4 +122,9 @@ def has_next(session: Session) -> bool:
     arms = range(session.problem.K)
     if session.items is None or not any(session.items.has_more(a) for a in arms):
         return False
+    return has_room(session)
+
+
+def has_room(session: Session) -> bool:
+    """Whether the budget, if there is one, has room for a result."""
     return session.budget is None or bool(session.left >= session.problem.costs.min())

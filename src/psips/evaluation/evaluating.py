@@ -13,10 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from psips.errors import InputError, counted, quote
-from psips.evaluation.desks import Ask, Desk, SessionDesk, StudyDesk
+from psips.evaluation.desks import Ask, Desk, SessionDesk, StudyDesk, has_room
 from psips.evaluation.pool import Done, Function, Pool, make_pool
+from psips.input.checks import read_items
 from psips.input.directions import with_directions
+from psips.input.escaping import plain
 from psips.problem import Problem
+from psips.rules.promises import short_promise
 from psips.session import Session
 from psips.session.choices import check_count
 from psips.study import Study
@@ -52,7 +55,10 @@ class Evaluation:
     stopped : bool
         Whether the stopping rule held; otherwise items, or the budget, have come to an end.
     pareto_set : tuple of str or None
-        The answer, if it stopped.
+        The answer, if it stopped; if the items have come to an end, the Pareto set of these
+        items, without a promise for others. None if the budget has.
+    probability : float
+        Posterior probability of the candidate set, for all items like these.
     candidate_set : tuple of str
         Pareto set of the estimates.
     results : int
@@ -68,12 +74,40 @@ class Evaluation:
 
     stopped: bool
     pareto_set: tuple[str, ...] | None
+    probability: float
     candidate_set: tuple[str, ...]
     results: int
     failures: list[tuple[str, str, BaseException]]
     seconds: float
     busy: float
     session: Session = field(repr=False)
+
+    def __str__(self) -> str:
+        problem = self.session.problem
+        names = ", ".join(self.candidate_set) or "none"
+        of = f"{counted(self.results, 'result')} of {problem.K * len(problem.items):,}"
+        if self.stopped:
+            promise = short_promise(self.session.rules)
+            said = [f"stopped after {of} ({promise})", f"Pareto set: {names}"]
+        elif self.pareto_set is not None:
+            said = [
+                f"all items were used without a stop, after {of}",
+                f"Pareto set of these items: {names}",
+                "of all items like these, it is this set with probability "
+                f"{self.probability:.3g}",
+            ]
+        else:
+            said = [f"ended without a stop, after {of}", f"candidate set: {names}"]
+        if self.failures:
+            arm, item, error = self.failures[-1]
+            said.append(
+                f"{counted(len(self.failures), 'call')} failed, the last (arm {quote(arm)}, "
+                f"item {quote(item)}) with {type(error).__name__}: {error}"
+            )
+        unseen = [arm for arm, n in self.session.pulls.items() if not n]
+        if unseen:
+            said.append(f"without any result: {', '.join(unseen)}")
+        return plain("\n".join(said))
 
 
 def evaluate(
@@ -170,10 +204,15 @@ def evaluate(
 def _named(kind: str, given: Any) -> dict[str, Any]:
     """Return what a call gets by name."""
     if isinstance(given, Mapping):
-        return {str(name): value for name, value in given.items()}
+        named = {str(name): value for name, value in given.items()}
+        return (
+            named
+            if kind == "arm"
+            else dict(zip(read_items(named), named.values(), strict=True))
+        )
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise InputError(f"{kind}s must be names, or a mapping from names, got {quote(given)}")
-    return {str(value): value for value in given}
+    return _named(kind, {str(value): value for value in given})
 
 
 def _desk(
@@ -245,6 +284,7 @@ class _Work:
     def go(self, pool: Pool) -> Evaluation:
         """Call until the stop, or until there is nothing left to call."""
         begin = told = perf_counter()
+        nothing_left = False
         most = pool.workers + math.ceil(pool.workers / AHEAD)
         try:
             while not self.desk.stopped:
@@ -254,6 +294,7 @@ class _Work:
                         break
                     self._call(pool, ask, 0)
                 if not self.asks:
+                    nothing_left = True
                     break
                 self._take(pool, pool.wait(self._until_late(pool)))
                 if perf_counter() - told >= EVERY:
@@ -267,9 +308,19 @@ class _Work:
             self.desk.leave([ask for ask, _ in self.asks.values()])
         self.report(self._progress(seconds))
         session = self.desk.session
+        if self.failures and not session.results:
+            arm, item, error = self.failures[-1]
+            raise InputError(
+                f"every call failed, {len(self.failures):,} in all, the last (arm "
+                f"{quote(arm)}, item {quote(item)}) with {type(error).__name__}: {error}; "
+                f"mend the function that is called"
+            ) from error
+        known = bool(session.candidate_set)
+        ended = known and nothing_left and has_room(session)
         return Evaluation(
             session.stopped,
-            session.pareto_set,
+            session.candidate_set if ended else session.pareto_set,
+            1.0 - session.status().probability_of_change if known else math.nan,
             session.candidate_set,
             session.results,
             self.failures,

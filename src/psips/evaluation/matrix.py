@@ -2,41 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from os import PathLike
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psips.aliases import Floats
-from psips.errors import InputError, listing, quote
-from psips.input.quantities import parse_number
-from psips.input.tabular import Grid, read_grid
+from psips.errors import InputError, quote, unknown
+from psips.evaluation.cutoffs import find_cutoff
+from psips.evaluation.scores import Scores
+from psips.input.directions import as_options, guess_text, settle
 from psips.problem import Problem
+from psips.problem.limits import ONLY
 from psips.problem.measurements import ARM, ITEM
 from psips.rules.promises import short_promise
 from psips.session import Session
+from psips.session.status_text import WIDTH, cut, estimate, in_blocks
+from psips.session.tolerated import MOST_REPLAYED, Saving
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from psips.session.status import Status
+
 FEWEST = 2  # items that a table must have
-
-
-class Scores(NamedTuple):
-    """A table of scores; NaN in the cells that it lacks."""
-
-    arms: list[str]
-    items: list[str]
-    metrics: list[str]
-    values: Floats  # (K, J, d)
-
-    @property
-    def there(self) -> Any:
-        """Which cells (K, J) have a value of every metric."""
-        return ~np.isnan(self.values).any(axis=2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +49,22 @@ class Replay:
     promise : str
         What stands behind a stop.
     arms : DataFrame
-        By arm: cells that were looked at, estimates and standard errors.
+        By arm: cells that were looked at, estimates and standard errors, and the posterior
+        probability of being optimal.
     looked_at : list of (arm, item)
         In their order.
+    settled : int
+        Cells after which the candidate set did not change any more.
+    saving : Saving or None
+        Of a table that ended without a stop: a tolerance with which it would have stopped.
+    directions : dict
+        By metric "max", "min" or "limit".
+    notes : tuple of str
+        What was guessed, left out or found in the table.
+    session : Session
+        For plots, and all else that is known.
+    status : Status
+        Of the session.
     """
 
     stopped: bool
@@ -72,167 +76,137 @@ class Replay:
     promise: str
     arms: pd.DataFrame
     looked_at: list[tuple[str, str]]
+    settled: int
+    saving: Saving | None
+    directions: dict[str, str]
+    notes: tuple[str, ...]
+    session: Session = field(repr=False)
+    status: Status = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
+        rows = self.arms.reset_index().to_dict("records")
+        saved = self.saving
         return {
             "stopped": self.stopped,
             "pareto_set": list(self.pareto_set),
-            "probability": self.probability,
+            "probability": None if math.isnan(self.probability) else self.probability,
             "cells": self.cells,
             "of": self.of,
+            "settled": self.settled,
             "whole_table": list(self.whole),
             "promise": self.promise,
-            "arms": self.arms.reset_index().to_dict("records"),
+            "directions": self.directions,
+            "notes": list(self.notes),
+            **({} if saved is None else {"with_tolerance": saved.to_dict()}),
+            "arms": [
+                {key: None if value != value else value for key, value in row.items()}
+                for row in rows
+            ],
         }
 
-    def __str__(self) -> str:
-        share = self.cells / self.of
+    @property
+    def sentences(self) -> list[str]:
+        """What came of it, in words."""
+        names = ", ".join(self.pareto_set) or self.status.nothing or "none"
+        share = f"{self.cells / self.of:.0%} of the table"
         if self.stopped:
-            head = (
-                f"stopped after {self.cells:,} of {self.of:,} cells, {share:.0%} of the table"
-            )
-            head += f" ({self.promise})\nPareto set: {', '.join(self.pareto_set)}"
+            said = [
+                f"stopped after {self.cells:,} of {self.of:,} cells, {share} ({self.promise})",
+                f"Pareto set: {names}",
+            ]
         else:
-            head = (
-                f"all {self.of:,} cells were used without a stop\n"
-                f"Pareto set of these items: {', '.join(self.pareto_set)}\n"
+            said = [
+                f"all {self.of:,} cells were used without a stop",
+                f"Pareto set of these items: {names}",
                 f"of all items like these, it is this set with probability "
-                f"{self.probability:.3g}"
-            )
+                f"{self.probability:.3g}",
+            ]
         same = set(self.whole) == set(self.pareto_set)
-        said = "the same set" if same else f"another set, {', '.join(self.whole)}"
-        return f"{head}\nthe whole table says: {said}\n\n{self.arms.to_string()}"
+        other = f"another set, {', '.join(self.whole) or 'none'}"
+        said.append(f"the whole table says: {'the same set' if same else other}")
+        if not self.stopped:
+            said.append(
+                f"the candidate set did not change after cell {self.settled:,} "
+                f"({self.settled / self.of:.0%} of the table); that is hindsight, not a promise"
+            )
+        if self.saving is not None:
+            said.append(str(self.saving))
+        if self.status.tolerated is not None:
+            said.append(str(self.status.tolerated))
+        return said
+
+    def __str__(self) -> str:
+        said = [*_wrapped(self.notes), "", *_wrapped(self.sentences)]
+        if self.saving is not None:
+            said.append(f"  {_as_options(self.saving.amounts)}")
+        return "\n".join([*said, "", *self._table()])
+
+    def rows(self) -> tuple[list[str], list[list[str]]]:
+        """Return the table of arms as texts: its header and its rows."""
+        columns = [c for c in map(str, self.arms) if c.endswith(" estimate")]
+        metrics = [column.removesuffix(" estimate") for column in columns]
+        head = ["arm", "cells", *metrics, "optimal with probability", "Pareto set"]
+        rows = []
+        for name, row in self.arms.iterrows():
+            chance = row["probability"]
+            rows.append(
+                [
+                    str(name),
+                    f"{int(row['cells']):,}",
+                    *(estimate(row[f"{m} estimate"], row[f"{m} se"]) for m in metrics),
+                    "" if math.isnan(chance) else f"{chance:.3g}",
+                    "yes" if name in self.pareto_set else "",
+                ]
+            )
+        return head, rows
+
+    def _table(self) -> list[str]:
+        head, rows = self.rows()
+        names = [cut(row[0]) for row in rows]
+        titles = [*map(cut, head[1:-2]), "probability"]
+        columns = [(title, [row[c] for row in rows]) for c, title in enumerate(titles, 1)]
+        return in_blocks("arm", names, columns)
 
 
-def read_scores(
-    files: Sequence[str | PathLike[str]],
-    metrics: Sequence[str] = (),
-    arm_column: str = ARM,
-    item_column: str = ITEM,
-) -> Scores:
-    """Read a table of scores.
+def _wrapped(texts: Iterable[str]) -> list[str]:
+    return [line for text in texts for line in wrap(text, WIDTH, subsequent_indent="  ")]
 
-    Parameters
-    ----------
-    files : paths of CSV, Excel or Parquet files
-        One: a line for each cell, with columns for arm and item and one for each metric. One
-        or several as ``"metric=path"``: a line for each item, named in the first column, and a
-        column for each arm.
-    metrics : names
-        Columns of the one file; all others than arm and item if left out.
-    arm_column, item_column : str
+
+def _as_options(amounts: Mapping[str, float | str]) -> str:
+    """Write a tolerance as it is given on the command line."""
+    from shlex import quote as word
+
+    return " ".join(
+        f"--tolerance {word(f'{m}={a:g}' if isinstance(a, float) else f'{m}={a}')}"
+        for m, a in amounts.items()
+    )
+
+
+def problem_of(
+    scores: Scores,
+    directions: Mapping[str, str],
+    order: Any,
+    log: Collection[str] = (),
+    **asked: Any,
+) -> Problem:
+    """Return the problem that a table is about; values that are all 0 or 1 are binary.
+
+    Limits and items that arms share do not go together: with limits, results of different
+    arms are compared without their items.
     """
-    pairs = [_named(str(file)) for file in files]
-    if not pairs:
-        raise InputError("there is no table of scores: name a file")
-    if pairs[0][0] is None:
-        if len(pairs) > 1:
-            raise InputError(
-                "several tables need the names of their metrics: give each as metric=file"
-            )
-        return _from_lines(pairs[0][1], metrics, arm_column, item_column)
-    return _from_sheets([(name or "", path) for name, path in pairs])
-
-
-def _named(file: str) -> tuple[str | None, str]:
-    name, equals, path = file.partition("=")
-    return (None, file) if not equals or Path(file).exists() else (name, path)
-
-
-def _from_lines(path: str, metrics: Sequence[str], arm: str, item: str) -> Scores:
-    grid = read_grid(path, "the table of scores", None)
-    _refuse(grid.ragged())
-    for column in (arm, item, *metrics):
-        if grid.header.count(column) != 1:
-            has = "several columns" if column in grid.header else "no column"
-            raise InputError(
-                f"{grid.name} has {has} {quote(column)}; its columns: {listing(grid.header)}"
-            )
-    chosen = list(metrics) or [c for c in grid.header if c not in (arm, item)]
-    cells: dict[tuple[str, str], list[float]] = {}
-    for number, row in grid.with_points(chosen).lines:
-        named = dict(zip(grid.header, row, strict=True))
-        place = named[arm], named[item]
-        if place in cells:
-            raise InputError(
-                f"{grid.place(number)}: arm {quote(place[0])} has a line for item "
-                f"{quote(place[1])} already: a table has one for each"
-            )
-        cells[place] = [_score(grid, number, c, named[c]) for c in chosen]
-    arms = list(dict.fromkeys(a for a, _ in cells))
-    items = list(dict.fromkeys(i for _, i in cells))
-    values = np.full((len(arms), len(items), len(chosen)), np.nan)
-    place_of = (
-        {name: k for k, name in enumerate(arms)},
-        {name: k for k, name in enumerate(items)},
-    )
-    for (a, i), row_values in cells.items():
-        values[place_of[0][a], place_of[1][i]] = row_values
-    return Scores(arms, items, chosen, values)
-
-
-def _from_sheets(pairs: Sequence[tuple[str, str]]) -> Scores:
-    found: list[tuple[list[str], dict[str, list[float]]]] = []
-    for name, path in pairs:
-        if not name:
-            raise InputError(f"the table {quote(path)} has no metric: give it as metric=file")
-        grid = read_grid(path, "the table of scores", None)
-        _refuse(grid.ragged())
-        rows: dict[str, list[float]] = {}
-        for number, cells in grid.with_points(grid.header[1:]).lines:
-            if cells[0] in rows:
-                raise InputError(f"{grid.place(number)}: item {quote(cells[0])} comes twice")
-            columns = zip(grid.header[1:], cells[1:], strict=True)
-            rows[cells[0]] = [_score(grid, number, arm, cell) for arm, cell in columns]
-        found.append((grid.header[1:], rows))
-    arms, items = found[0][0], list(found[0][1])
-    for (name, _), (others, rows) in zip(pairs, found, strict=True):
-        if set(others) != set(arms) or set(rows) != set(items):
-            raise InputError(
-                f"the tables of {pairs[0][0]!r} and {name!r} do not have the same arms and "
-                f"items: give every metric of every cell, empty where it is not there"
-            )
-    values = np.stack(
-        [
-            [[rows[item][others.index(arm)] for item in items] for arm in arms]
-            for others, rows in found
-        ],
-        axis=2,
-    )
-    return Scores(arms, items, [name for name, _ in pairs], values)
-
-
-def _refuse(problems: Sequence[str]) -> None:
-    if problems:
-        raise InputError(problems[0])
-
-
-def _score(grid: Grid, number: int, column: str, cell: str) -> float:
-    """Read a cell; NaN if it is empty."""
-    if cell.strip() == "":
-        return np.nan
-    value = parse_number(f"{grid.place(number)}: {quote(column)}", cell)
-    if value is None or not np.isfinite(value):
-        raise InputError(
-            f"{grid.place(number)}: {quote(column)} must be a number, got {quote(cell)}"
-        )
-    return value
-
-
-def problem_of(scores: Scores, directions: Mapping[str, str | None], order: Any) -> Problem:
-    """Return the problem that a table is about; values that are all 0 or 1 are binary."""
     objectives = {}
     for c, metric in enumerate(scores.metrics):
         column = scores.values[..., c]
         known = column[~np.isnan(column)]
-        binary = bool(np.isin(known, (0.0, 1.0)).all())
+        binary = metric not in log and bool(np.isin(known, (0.0, 1.0)).all())
         objectives[metric] = {
-            "direction": directions.get(metric) or "max",
+            "direction": directions[metric],
             **({"kind": "binary"} if binary else {}),
+            **({"transform": "log"} if metric in log else {}),
         }
-    items = [scores.items[j] for j in order]
-    return Problem(objectives=objectives, arms=scores.arms, blocks=items)
+    items: Any = False if asked.get("limits") else [scores.items[j] for j in order]
+    return Problem(objectives=objectives, arms=scores.arms, blocks=items, **asked)
 
 
 def replay(
@@ -241,6 +215,10 @@ def replay(
     *,
     delta: float = 0.1,
     seed: int = 1,
+    epsilon: Any = None,
+    limits: Sequence[str] = (),
+    control: str | None = None,
+    log: Collection[str] = (),
     **choices: Any,
 ) -> Replay:
     """Measure a table cell by cell until the Pareto set is known.
@@ -249,37 +227,39 @@ def replay(
     ----------
     scores : Scores
         A cell that lacks a metric is not there.
-    directions : mapping from metric to "max" or "min"
-        More is better where nothing is said.
+    directions : mapping from metric to "max", "min" or "limit"
+        Guessed by the name where nothing is said, which `Replay.notes` tells; refused where
+        the name does not settle it.
     delta : float
     seed : int
         Of the order of the items, which is the same for all arms, and of the session.
+    epsilon, limits, control
+        As of `Problem`.
+    log : names
+        Metrics whose logarithms are compared.
     **choices
         Fields of `Rules`.
     """
-    if len(scores.items) < FEWEST:
-        raise InputError(
-            f"a table needs at least {FEWEST} items that the arms share, got "
-            f"{len(scores.items)}"
-        )
-    there = scores.there
-    empty = [arm for arm, row in zip(scores.arms, there, strict=True) if not row.any()]
-    if empty:
-        raise InputError(
-            f"arm {quote(empty[0])} has no complete cell in the table: leave it out"
-        )
+    _check_size(scores)
+    for metric in log:
+        if metric not in scores.metrics:
+            raise unknown("metric to take logarithms of", metric, scores.metrics)
+    _check_positive(scores, log)
+    given = directions or {}
+    settled = settle({metric: given.get(metric) for metric in scores.metrics}, as_options)
     order = np.random.default_rng(seed).permutation(len(scores.items))
-    problem = problem_of(scores, directions or {}, order)
+    asked = {"epsilon": epsilon, "limits": list(limits), "control": control}
+    problem = problem_of(scores, settled.objectives, order, log, **asked)
+    there = scores.there
     session = _session(problem, scores, there, seed, delta, choices)
-    places = {item: j for j, item in enumerate(scores.items)}
-    looked_at: list[tuple[str, str]] = []
-    while not session.stopped and len(looked_at) < there.sum():
-        arm, item = session.ask()
-        cell = scores.values[problem.arm_index(arm), places[item]]
-        session.tell(arm, cell, block=item)
-        looked_at.append((arm, item))
+    looked_at, last = _look(session, scores, order)
     status = session.status()
     kept = [c for c in status.arms.columns if c != "pending"]
+    arms = status.arms[kept].rename(columns={"pulls": "cells"})
+    arms["probability"] = status.answers["probability"].to_numpy()
+    saving = None
+    if not session.stopped and not problem.tolerance and len(looked_at) <= MOST_REPLAYED:
+        saving = session.ending_tolerance()
     return Replay(
         session.stopped,
         session.candidate_set,
@@ -288,9 +268,108 @@ def replay(
         int(there.sum()),
         _whole(problem, scores, there, delta),
         short_promise(session.rules),
-        status.arms[kept].rename(columns={"pulls": "cells"}),
+        arms,
         looked_at,
+        last,
+        saving,
+        settled.objectives,
+        tuple(_notes(scores, settled.objectives, settled.guessed, log, bool(limits))),
+        session,
+        status,
     )
+
+
+def _check_size(scores: Scores) -> None:
+    if len(scores.items) < FEWEST:
+        raise InputError(
+            f"a table needs at least {FEWEST} items that the arms share, got "
+            f"{len(scores.items)}"
+        )
+    complete = scores.there.any(axis=1)
+    empty = [arm for arm, any_ in zip(scores.arms, complete, strict=True) if not any_]
+    if empty:
+        raise InputError(
+            f"arm {quote(empty[0])} has no complete cell in the table: leave it out"
+        )
+
+
+def _check_positive(scores: Scores, log: Collection[str]) -> None:
+    for metric in log:
+        column = scores.values[..., scores.metrics.index(metric)]
+        wrong = np.argwhere(column <= 0.0)
+        if len(wrong):
+            a, j = wrong[0]
+            raise InputError(
+                f"{quote(metric)} of arm {quote(scores.arms[a])} on item "
+                f"{quote(scores.items[j])} is {column[a, j]:g}, but logarithms need values "
+                f"above 0: compare it without --log"
+            )
+
+
+def _look(session: Session, scores: Scores, order: Any) -> tuple[list[tuple[str, str]], int]:
+    """Look at cells until the stop; return them, and when the candidate set changed last."""
+    places = {item: j for j, item in enumerate(scores.items)}
+    there = scores.there
+    left = [[scores.items[j] for j in order[::-1] if row[j]] for row in there]  # by arm
+    looked_at: list[tuple[str, str]] = []
+    before: tuple[str, ...] = ()
+    last = 0
+    while not session.stopped and len(looked_at) < there.sum():
+        arm, item = _next(session, scores.arms, left)
+        a = scores.arms.index(arm)
+        block = None if session.items is None else item
+        session.tell(arm, scores.values[a, places[item]], block=block)
+        looked_at.append((arm, item))
+        now = session.candidate_set
+        if now != before:
+            before, last = now, len(looked_at)
+    return looked_at, last
+
+
+def _next(session: Session, arms: list[str], left: list[list[str]]) -> tuple[str, str]:
+    """Return the arm to look at and its item; without shared items, the next of its own."""
+    if session.items is not None:
+        arm, item = session.ask()
+        return arm, item
+    arm = session.ask()
+    if not left[arms.index(arm)]:
+        session.cancel(arm)
+        arm = arms[max(range(len(arms)), key=lambda a: len(left[a]))]
+    return arm, left[arms.index(arm)].pop()
+
+
+def _notes(
+    scores: Scores,
+    directions: Mapping[str, str],
+    guessed: Mapping[str, str],
+    log: Collection[str],
+    limited: bool,
+) -> list[str]:
+    """Say how the table was read."""
+    notes = []
+    if limited:
+        notes.append(
+            "with limits, results of different arms are compared without their items, which "
+            "takes more cells"
+        )
+    for metric, way in directions.items():
+        if way == ONLY:
+            note = f"{metric}: limited, no objective"
+        elif metric in guessed:
+            note = guess_text(metric, way)
+        else:
+            note = f"{metric}: {'more' if way == 'max' else 'less'} is better"
+        notes.append(f"{note}{', logarithms are compared' if metric in log else ''}")
+    notes += [f"{name} {why}: left out" for name, why in scores.left_out.items()]
+    if scores.lines:
+        notes.append(
+            f"{scores.lines:,} lines are {int(scores.there.sum()):,} cells: means of repeats "
+            f"are compared"
+        )
+    for c, metric in enumerate(scores.metrics):
+        cutoff = find_cutoff(scores, c, metric in log)
+        notes += [] if cutoff is None else [str(cutoff)]
+    return notes
 
 
 def _session(
@@ -298,9 +377,9 @@ def _session(
 ) -> Session:
     """Return a session that asks for no cell that is not there."""
     session = Session(problem, seed=seed, delta=delta, **choices)
-    assert session.items is not None
     for a, j in zip(*np.nonzero(~there), strict=True):
-        session.items.leave_out(int(a), scores.items[int(j)])
+        if session.items is not None:
+            session.items.leave_out(int(a), scores.items[int(j)])
     return session
 
 
@@ -309,7 +388,11 @@ def _whole(problem: Problem, scores: Scores, there: Any, delta: float) -> tuple[
     import pandas as pd
 
     rows = [
-        {ARM: scores.arms[a], ITEM: scores.items[j], **_cell(scores, a, j)}
+        {
+            ARM: scores.arms[a],
+            **({ITEM: scores.items[j]} if problem.blocks else {}),
+            **_cell(scores, a, j),
+        }
         for j in range(len(scores.items))
         for a in range(len(scores.arms))
         if there[a, j]

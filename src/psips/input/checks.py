@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -45,6 +45,32 @@ def read_names(kind: str, given: Iterable[object]) -> tuple[str, ...]:
     Traceback (most recent call last):
     psips.errors.InputError: arm number 1 must be a name, got ('A', 'B'): give a text
     """
+    names = _names(kind, given, _name)
+    check_apart(kind, names)
+    if kind == "objective":
+        check_reserved(names)
+    return names
+
+
+def read_items(given: Iterable[object]) -> tuple[str, ...]:
+    r"""Distinct names of items: any text, a whole question with its line breaks and emoji.
+
+    Nobody types them again, so that nothing in them is refused; they are escaped where they
+    are shown.
+
+    Examples
+    --------
+    >>> read_items(["What is 2 + 2?
+    ", 7])
+    ('What is 2 + 2?
+    ', '7')
+    """
+    return _names("item", given, _item)
+
+
+def _names(
+    kind: str, given: Iterable[object], read: Callable[[str, Any], str]
+) -> tuple[str, ...]:
     most = MOST_OBJECTIVES if kind == "objective" else MOST
     unordered = isinstance(given, set | frozenset)
     if isinstance(given, str | bytes) or unordered or not isinstance(given, Iterable):
@@ -53,18 +79,28 @@ def read_names(kind: str, given: Iterable[object]) -> tuple[str, ...]:
     entries = list(islice(given, most + 1))
     if len(entries) > most:
         raise InputError(f"there are more than {most:,} {kind}s, which is the limit")
-    names = tuple(
-        _name(f"{kind} number {i}", entry) for i, entry in enumerate(entries, start=1)
-    )
+    names = tuple(read(f"{kind} number {i}", entry) for i, entry in enumerate(entries, start=1))
     check_distinct(kind, names)
-    check_apart(kind, names)
-    if kind == "objective":
-        check_reserved(names)
     return names
 
 
 def _name(what: str, given: Any) -> str:
     """Return one name, checked."""
+    name = _text(what, given)
+    check_name(what, name)
+    return name
+
+
+def _item(what: str, given: Any) -> str:
+    """Return the name of an item; half a character, which no file can hold, as an escape."""
+    name = _text(what, given)
+    if not name.strip():
+        raise InputError(f"{what} has an empty name: give it one")
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _text(what: str, given: Any) -> str:
+    """Return a text, or a number as one."""
     if isinstance(given, str):
         name = str(given)  # NumPy has strings of its own
     else:
@@ -73,7 +109,6 @@ def _name(what: str, given: Any) -> str:
             raise InputError(f"{what} must be a name, got {quote(given)}: give a text")
         # An empty cell of a DataFrame's index arrives as nan.
         name = "" if np.isnan(number) else str(given)
-    check_name(what, name)
     return name
 
 

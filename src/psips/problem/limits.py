@@ -96,13 +96,28 @@ def read_limits(
     return tuple(found)
 
 
+def limited_metric(text: str) -> str:
+    """Return the metric that a limit is about.
+
+    Examples
+    --------
+    >>> limited_metric("cost between 1 and 2"), limited_metric("toxicity<=0.3")
+    ('cost', 'toxicity')
+    """
+    return _matched(" ".join(text.split()))["metric"]
+
+
+def _matched(text: str) -> re.Match[str]:
+    matched = _BETWEEN.fullmatch(text) or _COMPARED.fullmatch(text)
+    if matched is None:
+        raise InputError(f"a limit must be like {FORMS}, got {quote(text)}")
+    return matched
+
+
 def _read(
     metrics: Sequence[str], scales: Sequence[Scale], control: str | None, text: str
 ) -> list[Limit]:
-    between, compared = _BETWEEN.fullmatch(text), _COMPARED.fullmatch(text)
-    matched = between or compared
-    if matched is None:
-        raise InputError(f"a limit must be like {FORMS}, got {quote(text)}")
+    matched, between = _matched(text), _BETWEEN.fullmatch(text)
     metric = matched["metric"]
     if metric not in metrics:
         raise unknown("metric in a limit", metric, metrics)

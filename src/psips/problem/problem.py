@@ -14,6 +14,7 @@ from psips.input.checks import (
     frozen,
     read_arms,
     read_directions,
+    read_items,
     read_names,
     read_objectives,
     read_positive,
@@ -207,7 +208,7 @@ class Problem(Stated):
         if not isinstance(partial, bool):
             raise InputError(f"partial must be True or False, got {quote(partial)}")
         put("partial", partial)
-        put("items", () if isinstance(blocks, bool) else read_names("item", blocks))
+        put("items", () if isinstance(blocks, bool) else read_items(blocks))
         put("blocks", bool(blocks))
         self._check_noise()
         kind, few = ("answer", self.n) if self.transductive else ("arm", self.K)

@@ -17,7 +17,7 @@ from psips.plots.planes import front_height, used_marks
 from psips.report.appendix import changes, features, in_utc, log
 from psips.report.choice import chosen
 from psips.report.design import design_of
-from psips.report.page import STYLE, figures, legend, table
+from psips.report.page import figures, legend, page, table
 from psips.rules.promises import (
     evidence_caption,
     kind_of_promise,
@@ -34,6 +34,7 @@ from psips.version import __version__
 
 if TYPE_CHECKING:
     from psips.diagnostics import Diagnosis
+    from psips.session import Session
     from psips.session.status import Status
 
 PLANE = (4.6, 4.0)  # inches of a front: its letters can be read on a telephone
@@ -72,7 +73,7 @@ def report(
         _measured(state, known, at),
         _noise(known),
         _assumptions(study.diagnosis()),
-        _front(study, known),
+        front_of(study, known),
         _verdicts(state, known),
         chosen(state, weights, reference),
         _course(study),
@@ -80,12 +81,7 @@ def report(
         log(found, state),
         features(state.problem),
     ]
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(study.name)}: report</title>\n<style>{STYLE}</style>\n"
-        "</head>\n<body>\n" + "\n".join(part for part in parts if part) + "\n</body>\n</html>\n"
-    )
+    return page(f"{study.name}: report", parts)
 
 
 def _answer(state: State, known: Status) -> str:
@@ -265,10 +261,11 @@ def _assumptions(found: Diagnosis) -> str:
     )
 
 
-def _front(study: Study, known: Status) -> str:
+def front_of(source: Session | Study, known: Status) -> str:
+    """Return the section with the front of a session or study, by its status."""
     if not known.candidate_set:
         return ""
-    problem = study.problem
+    problem = source.problem
     region = "interval" if problem.d == 1 else "ellipse"
     caption = (
         f"Estimated means. The {region} of an answer holds its true mean with posterior "
@@ -287,7 +284,7 @@ def _front(study: Study, known: Status) -> str:
     pairs: list[Any] = list(combinations(problem.objectives, 2)) or [None]
     for pair in pairs:
         ax = plots.detached(size)
-        drawn.append(plots.front(study, ax, pair, legend=False, status=known).figure)
+        drawn.append(plots.front(source, ax, pair, legend=False, status=known).figure)
     return f"<h2>The front</h2>\n{figures(drawn, caption, legend(used_marks(known)))}"
 
 

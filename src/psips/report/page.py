@@ -69,6 +69,16 @@ SHAPES = {  # the marks of a front, in a square of 16 units
 }
 
 
+def page(title: str, parts: Iterable[str]) -> str:
+    """Write a page of its own; parts that are empty are left out."""
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n"
+        "</head>\n<body>\n" + "\n".join(part for part in parts if part) + "\n</body>\n</html>\n"
+    )
+
+
 def table(
     head: Sequence[str] | None, rows: Iterable[Sequence[Any]], right: int | None = None
 ) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from psips.errors import InputError, quote, unknown
-from psips.input.checks import read_names
+from psips.input.checks import read_items
+from psips.input.quantities import stripped
 
 
 class Items:
@@ -73,6 +74,8 @@ class Items:
         """Return the name of an item, checked; "" for None."""
         if name is None:
             return ""
+        if isinstance(name, str) and name in self._places:
+            return name
         return read_item(name, self.names if self.finite else ())
 
     def tell(self, arm: int, name: str) -> tuple[int, bool]:
@@ -153,7 +156,10 @@ class Items:
 
 def read_item(given: object, known: Sequence[str]) -> str:
     """Return the name of an item, checked; one of those known, if there are any."""
-    name = read_names("item", [given])[0]
-    if known and name not in known:
+    name = read_items([given])[0]
+    if not known or name in known:
+        return name
+    same = [one for one in known if stripped(one) == stripped(name)]  # as files are read
+    if len(same) != 1:
         raise unknown("item", name, known)
-    return name
+    return same[0]

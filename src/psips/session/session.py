@@ -36,7 +36,7 @@ from psips.session.known import Known
 from psips.session.mixed import MixedEngine
 from psips.session.outlook import further_asks, outlook_of
 from psips.session.status import Status, status_of
-from psips.session.tolerated import Saving, savings, suggested
+from psips.session.tolerated import Saving, ending_tolerance, savings, suggested
 from psips.session.verdicts import verdicts_of
 
 if TYPE_CHECKING:
@@ -333,7 +333,24 @@ class Session(Known):
         given = epsilons or suggested(self.problem, self.engine)
         if self.goal is not None:
             return ()
-        return savings(self.problem, self.rules, self.told, self.engine.key, given)
+        items = self._places if epsilons else ()
+        return savings(self.problem, self.rules, self.told, self.engine.key, given, items)
+
+    def ending_tolerance(self) -> Saving | None:
+        """Return the least of some tolerances with which this would have stopped by now.
+
+        None if none of them would do, or the problem has a tolerance, or a goal.
+        """
+        if self.goal is not None:
+            return None
+        return ending_tolerance(self.problem, self.rules, self.told, self.engine, self._places)
+
+    @property
+    def _places(self) -> list[int]:
+        """Places of the items of the results told, -1 of those without one."""
+        if self.items is None:
+            return []
+        return [self.items.place(name) if name else -1 for name in self._blocks]
 
     def _would_spend(self, amount: float) -> dict[str, int]:
         """Ask a twin what it would measure for a further amount.

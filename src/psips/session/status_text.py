@@ -82,8 +82,18 @@ def _arms(table: pd.DataFrame) -> list[str]:
         pairs = zip(rows[f"{objective} estimate"], rows[f"{objective} se"], strict=True)
         columns.append((cut(objective), [estimate(mean, se) for mean, se in pairs]))
     names = [cut(str(name)) for name in rows.index]
-    left = max(map(len, ["arm", *names]))
-    widths = [max(map(len, [title, *cells])) for title, cells in columns]
+    return in_blocks("arm", names, columns, len(table) - len(shown))
+
+
+def in_blocks(
+    title: str, names: Sequence[str], columns: Sequence[tuple[str, list[str]]], more: int = 0
+) -> list[str]:
+    """Return a table of texts as lines of at most 80 characters, below each other if need be.
+
+    ``more`` rows are left out in the middle.
+    """
+    left = max(map(len, [title, *names]))
+    widths = [max(map(len, [name, *cells])) for name, cells in columns]
     lines: list[str] = []
     first = 0
     while first < len(columns):
@@ -91,14 +101,14 @@ def _arms(table: pd.DataFrame) -> list[str]:
         while last < len(columns) and (last == first or used + 2 + widths[last] <= WIDTH):
             used += 2 + widths[last]
             last += 1
-        block = [(title, cells, w) for (title, cells), w in zip(columns, widths, strict=True)]
+        block = [(name, cells, w) for (name, cells), w in zip(columns, widths, strict=True)]
         block = block[first:last]
         lines += [""] if first else []
-        lines.append("  ".join(["arm".ljust(left), *(t.rjust(w) for t, _, w in block)]))
+        lines.append("  ".join([title.ljust(left), *(t.rjust(w) for t, _, w in block)]))
         for i, name in enumerate(names):
             lines.append("  ".join([name.ljust(left), *(c[i].rjust(w) for _, c, w in block)]))
-            if i + 1 == len(names) // 2 and len(shown) < len(table):
-                lines.append(f"... {len(table) - len(shown):,} more")
+            if i + 1 == len(names) // 2 and more:
+                lines.append(f"... {more:,} more")
         first = last
     return [line.rstrip() for line in lines]
 

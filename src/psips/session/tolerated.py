@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,11 +18,13 @@ from psips.rules import Rules
 from psips.session.engine import Engine
 from psips.session.engines import engine_for
 from psips.session.estimated import usual_variances
+from psips.session.mixed import MixedEngine
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SUGGESTED = (0.05, 0.1, 0.2)  # standard deviations of one result
+PARTS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # the same, of the tolerance that ends a run
 FEW = 0.01  # a probability below which a change is not worth a word
 MOST_REPLAYED = 20_000  # results; of more nobody waits for what might have been
 
@@ -152,6 +154,15 @@ class Saving:
     stopped: int | None
     candidate_set: tuple[str, ...]
     results: int
+    amounts: dict[str, float | str] = field(default_factory=dict)  # by objective
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "epsilon": self.amounts,
+            "stopped": self.stopped,
+            "candidate_set": list(self.candidate_set),
+        }
 
     def __str__(self) -> str:
         found = ", ".join(self.candidate_set)
@@ -163,7 +174,12 @@ class Saving:
 
 
 def savings(
-    problem: Problem, rules: Rules, told: Results, key: Stream, epsilons: Sequence[object]
+    problem: Problem,
+    rules: Rules,
+    told: Results,
+    key: Stream,
+    epsilons: Sequence[object],
+    items: Sequence[int] = (),
 ) -> tuple[Saving, ...]:
     """Judge results again, one after the other, as if there had been a tolerance.
 
@@ -177,13 +193,16 @@ def savings(
         Of the run, for rules that draw.
     epsilons : sequence
         Tolerances as `Problem` takes them.
+    items : sequence of int
+        Where results share items, the item of each; -1 of those that have none.
 
     Returns
     -------
     tuple of Saving
-        Nothing for rules that a tolerance is not made for, and where results share items.
+        Nothing for rules that a tolerance is not made for, and where results share items
+        that are not given.
     """
-    if problem.blocks:
+    if problem.blocks and not items:
         return ()  # results without their items tell less
     x = problem.inward(problem.compared(told.values))
     found = []
@@ -195,14 +214,18 @@ def savings(
             return ()
         kind = engine_for(tolerant.model)
         engine = kind(tolerant.model, program, key, tolerant.prior_arrays)
-        for arm, row in zip(told.arms.tolist(), x, strict=True):
-            engine.learn(arm, row)
+        for k, (arm, row) in enumerate(zip(told.arms.tolist(), x, strict=True)):
+            if isinstance(engine, MixedEngine):
+                engine.learn(arm, row, items[k], asked=False)
+            else:
+                engine.learn(arm, row)
             engine.judge()
             if engine.stopped:
                 break
         names = tuple(problem.answers[a] for a in engine.candidate)
         stopped = engine.results if engine.stopped else None
-        found.append(Saving(_of(tolerant.tolerance), stopped, names, len(told.arms)))
+        given = tolerant.tolerance
+        found.append(Saving(_of(given), stopped, names, len(told.arms), given.given))
     return tuple(found)
 
 
@@ -220,6 +243,31 @@ def suggested(problem: Problem, engine: Engine) -> list[dict[str, float]]:
         {problem.objectives[c]: _rounded(part * math.sqrt(variances[c])) for c in aims}
         for part in SUGGESTED
     ]
+
+
+def ending_tolerance(
+    problem: Problem, rules: Rules, told: Results, engine: Engine, items: Sequence[int]
+) -> Saving | None:
+    """Return the least tolerance, of some, with which results would have led to a stop.
+
+    Tolerances are parts of the standard deviation of one result within its item.
+    """
+    sds = np.sqrt(usual_variances(problem, engine))
+    if isinstance(engine, MixedEngine):
+        sds = np.sqrt(np.diagonal(engine.within, axis1=1, axis2=2).mean(axis=0))
+    aims = [c for c in np.flatnonzero(problem.model.limits.aims) if sds[c] > 0]
+    if problem.tolerance or not aims or not np.isfinite(sds).all():
+        return None
+    best, low, high = None, 0, len(PARTS)
+    while low < high:
+        middle = (low + high) // 2
+        epsilon = {problem.objectives[c]: _rounded(PARTS[middle] * sds[c]) for c in aims}
+        found = savings(problem, rules, told, engine.key, [epsilon], items)
+        if found and found[0].stopped is not None:
+            best, high = found[0], middle
+        else:
+            low = middle + 1
+    return best
 
 
 def _of(tolerance: Tolerance) -> str:
