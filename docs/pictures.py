@@ -36,7 +36,7 @@ def front() -> None:
     truth = {"A": (5, 2), "B": (4, 1), "C": (4.5, 2.5), "D": (6, 3)}
     machine = np.random.default_rng(2)
     session = Session(problem, delta=0.05, rng=1)
-    while not session.stopped:
+    while not session.done:
         arm = session.ask()
         session.tell(arm, machine.normal(truth[arm], (1.0, 0.5)))
     assert session.results == 383

@@ -26,7 +26,7 @@ print(trial.problem.objectives)
 # accepts one wrong set in ten.
 session = Session(trial.problem, delta=0.1, rng=1)
 patients = environments.environment_of(trial).start(rng=2)
-while not session.stopped:
+while not session.done:
     booster = session.ask()
     session.tell(booster, patients.pull(booster))
 

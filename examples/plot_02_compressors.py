@@ -73,7 +73,7 @@ print(measure("zlib 6"))
 # --------
 # Near-ties may take very long, so there is a budget. If it ends first, psips says what is open.
 session = Session(problem, delta=0.05, budget=4000, rng=1)
-while not session.stopped and not session.exhausted:
+while not session.done:
     setting = session.ask()
     session.tell(setting, measure(setting))
 

@@ -67,7 +67,7 @@ def visit(versions):
 # end of each batch, and looking that often is paid for: no correction for "peeking" is needed.
 def run_test(problem):
     session = Session(problem, delta=0.05, rng=1)
-    while not session.stopped and session.results < 40_000:
+    while not session.done and session.results < 40_000:
         session.tell(visit(session.ask(400)))
     return session
 

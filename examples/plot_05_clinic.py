@@ -78,7 +78,7 @@ objectives = {"waiting": "min", "doctor's day": "min"}
 def with_common_numbers(seed):
     problem = Problem(arms=list(rules), objectives=objectives, blocks=True)
     session = Session(problem, delta=0.1, rng=seed)
-    while not session.stopped:
+    while not session.done:
         rule, day = session.ask()
         session.tell(rule, simulate(rule, [seed, int(day)]), block=day)
     return session
@@ -101,7 +101,7 @@ plots.front(session)
 def with_new_numbers(seed):
     problem = Problem(arms=list(rules), objectives=objectives)
     session = Session(problem, delta=0.1, rng=seed)
-    while not session.stopped and session.results < 60_000:
+    while not session.done and session.results < 60_000:
         rule = session.ask()
         session.tell(rule, simulate(rule, [seed, 0, session.results]))
     return session

@@ -37,7 +37,7 @@ def work(session, instruments, seed):
     rng = np.random.default_rng(seed)
     running, ran, clock = [], [], 0.0
     free = list(range(instruments))
-    while not session.stopped:
+    while not session.done:
         while free:
             arm, place = session.ask(), free.pop()
             heapq.heappush(running, (clock + rng.uniform(1, 5), place, clock, arm))

@@ -39,7 +39,7 @@ truth = np.array(
 # everything, or the control is proven to be optimal. Costs are in hours, and so is the budget.
 session = Session(problem, delta=0.05, goal="beat control", budget=1200, rng=1)
 line = np.random.default_rng(4)
-while not session.stopped and not session.exhausted:
+while not session.done:
     recipe = session.ask()
     session.tell(
         recipe,
@@ -62,7 +62,7 @@ plots.front(session)
 # what is open, and what a tenth more would be spent on.
 poor = Session(problem, delta=0.05, goal="beat control", budget=200, rng=1)
 line = np.random.default_rng(4)
-while not poor.stopped and not poor.exhausted:
+while not poor.done:
     recipe = poor.ask()
     poor.tell(
         recipe,

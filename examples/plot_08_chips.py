@@ -30,7 +30,7 @@ print(np.round(problem.features[:3], 2))
 # the designs that tell most about the pairs that are still open.
 session = Session(problem, delta=0.1, rng=1)
 runs = environments.environment_of(chips).start(rng=2)
-while not session.stopped:
+while not session.done:
     design = session.ask()
     session.tell(design, runs.pull(design))
 

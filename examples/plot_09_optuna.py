@@ -78,7 +78,7 @@ problem = Problem(
 )
 
 session = Session(problem, delta=0.1, budget=2500, rng=1)
-while not session.stopped and not session.exhausted:
+while not session.done:
     name = session.ask()
     session.tell(name, evaluate(**trials[name].params))
 

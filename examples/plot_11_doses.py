@@ -96,7 +96,7 @@ def measure(ticket):
 
 
 study = Study.open("doses", sys.argv[2])
-while not study.stopped:
+while not study.done:
     study.ask(6)
     waiting = study.open_tickets()
     if len(waiting) > 12:  # results of the batch before the last are in

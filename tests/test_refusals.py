@@ -220,6 +220,7 @@ FILES: list[tuple[str, str]] = [
     (toml(KEYS, r=f"rules = {{kappa = {HUGE}}}"), "'kappa' of [rules] must be positive and"),
     (toml(KEYS, r=f"rules = {{eta = {HUGE}}}"), "'eta' of [rules] must be positive and finite"),
     (toml(KEYS, r="rules = {eta = true}"), "'eta' of [rules] must be a number, got True"),
+    (toml(KEYS, t='time_limit = "soon"'), "the time limit must be a duration such as '90s'"),
     (toml(KEYS, c="confidence = 95"), "confidence is the probability of a right answer"),
     (toml(KEYS, r="rules = {alpha = true}"), "'alpha' of [rules] must be a number, got True"),
     (toml(KEYS, r="rules = {sampling = 3}"), "unknown sampling rule '3'"),

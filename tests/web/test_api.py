@@ -242,7 +242,7 @@ def test_names_in_addresses(url: str) -> None:
 def test_client_in_place_of_a_session(served: Served) -> None:
     client = Client(served.url, served.tokens["recorder"])
     lab = np.random.default_rng(2)
-    while not client.stopped:
+    while not client.done:
         arm = client.ask()
         client.tell(arm, lab.normal(MEANS[arm], (1.0, 0.5)))
     assert client.pareto_set == client.candidate_set == ("A", "B", "D")

@@ -116,7 +116,7 @@ def confirm_front(
     if items is None:
         problem = Problem(objectives=objectives, arms=list(chosen), epsilon=epsilon)
         session = Session(problem, seed=seed, budget=budget, **choices)
-        while not session.stopped and not session.exhausted:
+        while not session.done:
             arm = session.ask()
             session.tell(arm, run(arm))
     else:

@@ -83,6 +83,14 @@ def create(
     seed: Annotated[
         int | None, typer.Option(help="Seed, instead of the one in the file.")
     ] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(help="Results, or cost if arms have costs, that may be spent."),
+    ] = None,
+    time_limit: Annotated[
+        str | None,
+        typer.Option(help="Time from the first ask after which asking ends: 8h, 5d."),
+    ] = None,
     who: Who = None,
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
@@ -91,7 +99,15 @@ def create(
     with loading():
         from psips.study import Study
 
-        made = Study.create(file, checked_store(store), name=name, seed=seed, user=who)
+        made = Study.create(
+            file,
+            checked_store(store),
+            name=name,
+            seed=seed,
+            budget=budget,
+            time_limit=time_limit,
+            user=who,
+        )
     state = made.state
     made.store.close()
     plain = {

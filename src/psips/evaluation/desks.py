@@ -92,12 +92,12 @@ class StudyDesk:
 
     def ask(self) -> Ask | None:
         """Return the next call; None if there is none left."""
-        if not has_next(self.study.state.asker):
+        if not self.study.has_next:
             return None
         try:
             (ticket,) = self.study.ask()
         except InputError:
-            if has_next(self.study.state.asker):
+            if self.study.has_next:
                 raise
             return None  # others were quicker
         return Ask(ticket.arm, ticket.item or "", ticket.id)
@@ -119,12 +119,4 @@ class StudyDesk:
 
 def has_next(session: Session) -> bool:
     """Whether there is an item that some arm has not seen, and room in the budget."""
-    arms = range(session.problem.K)
-    if session.items is None or not any(session.items.has_more(a) for a in arms):
-        return False
-    return has_room(session)
-
-
-def has_room(session: Session) -> bool:
-    """Whether the budget, if there is one, has room for a result."""
-    return session.budget is None or bool(session.left >= session.problem.costs.min())
+    return session.items is not None and session.has_next

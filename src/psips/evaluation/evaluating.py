@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from psips.errors import InputError, counted, quote
-from psips.evaluation.desks import Ask, Desk, SessionDesk, StudyDesk, has_room
+from psips.evaluation.desks import Ask, Desk, SessionDesk, StudyDesk
 from psips.evaluation.pool import Done, Function, Pool, make_pool
 from psips.input.checks import read_items
 from psips.input.directions import with_directions
@@ -316,7 +316,7 @@ class _Work:
                 f"mend the function that is called"
             ) from error
         known = bool(session.candidate_set)
-        ended = known and nothing_left and has_room(session)
+        ended = known and nothing_left and session.has_room
         return Evaluation(
             session.stopped,
             session.candidate_set if ended else session.pareto_set,

@@ -12,6 +12,7 @@ from typing import Any
 from psips.aliases import Floats
 from psips.errors import InputError, check_distinct, check_keys, quote, unknown
 from psips.input.checks import Table, read_positive
+from psips.input.durations import read_duration
 from psips.input.files import read_text, shown
 from psips.input.quantities import delta_of
 from psips.input.tables import read_csv
@@ -37,7 +38,7 @@ from psips.problem.scales import KEYS as SCALE_KEYS
 KEYS = (
     *("name", "objectives", "covariance", "arms", "answers", "parameter_set"),
     *("prior", "regularization", "intercept", "noise", "truth", "theta", "results", "guess"),
-    *("costs", "control", "epsilon", "limits", "budget", "goal"),
+    *("costs", "control", "epsilon", "limits", "budget", "time_limit", "goal"),
     *("noise_guess", "partial", "blocks", "delta", "confidence", "seed"),
     *("rules", "study"),
 )
@@ -73,6 +74,8 @@ class ProblemFile:
     delta, seed : float or None, int or None
     budget : float or None
         What may be spent: results, or cost if the problem has costs.
+    time_limit : float or None
+        Seconds that may be spent from the first ask on; plans and simulations know no time.
     goal : str or None
         What is to be proven, if not the whole set.
     rules : dict
@@ -91,6 +94,7 @@ class ProblemFile:
     delta: float | None
     seed: int | None
     budget: float | None
+    time_limit: float | None
     goal: str | None
     rules: dict[str, Any]
     study: dict[str, Any]
@@ -200,6 +204,9 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
     if seed is not None and seed.bit_length() > SEED_BITS:
         raise InputError(f"seed must be less than 2^{SEED_BITS}, got {quote(seed)}")
     budget = read_budget(problem, optional(data, "budget", float))
+    time_limit = None
+    if "time_limit" in data:
+        time_limit = read_duration("the time limit", data["time_limit"])
     goal = optional(data, "goal", str)
     read_goal(problem, goal)  # complains
     rules = _rules(data)
@@ -207,7 +214,7 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
     study = optional(data, "study", dict) or {}
     return ProblemFile(
         *(path, problem, theta, noise, results, guess, _item_noise(data, problem, noise)),
-        *(delta, seed, budget, goal, rules, study),
+        *(delta, seed, budget, time_limit, goal, rules, study),
     )
 
 

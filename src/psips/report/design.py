@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from psips.errors import counted
+from psips.input.durations import duration_text
 from psips.problem.noise import ESTIMATE, KNOWN, PER_ARM
 from psips.problem.parameters import Ball
 from psips.problem.question import cost_of
@@ -89,6 +90,8 @@ def design_of(state: State) -> str:
         facts.append(["goal", state.goal])
     if state.budget is not None:
         facts.append(["budget", cost_of(problem, state.budget)])
+    if state.time_limit is not None:
+        facts.append(["time limit", duration_text(state.time_limit)])
     if problem.transductive:
         facts.append([counted(problem.n, "answer"), ", ".join(problem.answers)])
     facts.append(["seed", str(state.seed)])

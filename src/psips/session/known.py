@@ -19,6 +19,7 @@ from psips.rules import Rules
 from psips.rules.promises import short_promise
 from psips.session.engine import NOTHING, Engine
 from psips.session.items import Items
+from psips.session.timing import TimeLimit
 from psips.session.verdicts import verdicts_of
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Known:
     rules: Rules
     goal: Goal | None
     budget: float | None
+    time_limit: TimeLimit | None
     lost: float  # cost of results that do not count; set by studies
     items: Items | None
     engine: Engine
@@ -108,10 +110,34 @@ class Known:
 
     @property
     def exhausted(self) -> bool:
-        """Whether what was told has used up the budget, with room for no further arm."""
+        """Whether the budget is used up by what was told, or the time limit is over."""
+        if self.time_limit is not None and self.time_limit.over:
+            return True
         if self.budget is None:
             return False
         return not has_room(self.problem, self.budget, self.budget - self.spent, 1)
+
+    @property
+    def has_next(self) -> bool:
+        """Whether there is anything left to ask for: budget, time and items permitting."""
+        if self.items is not None and not any(map(self.items.has_more, range(self.problem.K))):
+            return False
+        return self.has_room
+
+    @property
+    def has_room(self) -> bool:
+        """Whether budget and time leave room for an ask; those that wait count as spent."""
+        if self.exhausted:
+            return False
+        return self.budget is None or has_room(self.problem, self.budget, self.left, 1)
+
+    @property
+    def done(self) -> bool:
+        """Whether to end the loop: stopped, or nothing is left to ask for.
+
+        Asks that wait for their results count as spent; results are taken even so.
+        """
+        return self.stopped or not self.has_next
 
     @property
     def pulls(self) -> dict[str, int]:

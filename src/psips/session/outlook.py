@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from psips.input.durations import duration_text
 from psips.problem import Problem
 from psips.problem.question import cost_of
 from psips.session.verdicts import Verdict
@@ -37,7 +38,7 @@ class Outlook:
     endless : tuple of str
         Open answers that no number of results would settle if the estimates stay as they are.
     further_budget : float
-        A tenth of the budget.
+        A tenth of the budget, or of what was spent when the time was over.
     further : dict
         By arm, what the sampling rule would measure with it.
     text : str
@@ -73,6 +74,7 @@ def outlook_of(
     found: list[Verdict],
     probability: float,
     spend: Callable[[float], dict[str, int]],
+    time_limit: float | None = None,
 ) -> Outlook:
     """Say what the results amount to, and what more of them would buy.
 
@@ -85,6 +87,8 @@ def outlook_of(
         Of the candidate set.
     spend : callable
         What the sampling rule would measure for an amount, by arm.
+    time_limit : float or None
+        Seconds, if it is the time that is over.
 
     Examples
     --------
@@ -115,7 +119,10 @@ def outlook_of(
         further=spend(tenth),
         text="",
     )
-    return Outlook(**{**vars(outlook), "text": _in_words(problem, budget, outlook)})
+    over = f"The budget, {cost_of(problem, budget)}, is spent"
+    if time_limit is not None:
+        over = f"The time limit, {duration_text(time_limit)}, is over"
+    return Outlook(**{**vars(outlook), "text": _in_words(problem, over, outlook)})
 
 
 def _together(unsettled: list[Verdict]) -> dict[str, int]:
@@ -131,11 +138,11 @@ def _cost(problem: Problem, counts: dict[str, int]) -> float:
     return float(sum(problem.costs[problem.arm_index(arm)] * n for arm, n in counts.items()))
 
 
-def _in_words(problem: Problem, budget: float, found: Outlook) -> str:
+def _in_words(problem: Problem, over: str, found: Outlook) -> str:
     def listed(answers: tuple[str, ...]) -> str:
         return ", ".join(answers) or "none"
 
-    text = f"The budget, {cost_of(problem, budget)}, is spent and the stop was not reached: "
+    text = f"{over} and the stop was not reached: "
     text += "only what is proven is claimed. "
     text += f"Proven optimal: {listed(found.proven_in)}. "
     text += f"Proven not optimal: {listed(found.proven_out)}. Open: {listed(found.open)}. "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +37,7 @@ from psips.session.known import Known
 from psips.session.mixed import MixedEngine
 from psips.session.outlook import further_asks, outlook_of
 from psips.session.status import Status, status_of
+from psips.session.timing import Clock, TimeLimit
 from psips.session.tolerated import Saving, ending_tolerance, savings, suggested
 from psips.session.verdicts import verdicts_of
 
@@ -68,11 +70,16 @@ class Session(Known):
         What the sampling rule ``oracle`` pulls by; for simulations.
     budget : number, optional
         What may be spent in all: results, or cost if the problem has costs. Asks beyond it
-        are refused; results are always taken. At its end nothing is claimed that the
-        stopping rule did not earn; `status` says what is proven, and what is open.
+        are refused (see `done`); results are always taken. At its end nothing is claimed that
+        the stopping rule did not earn; `status` says what is proven, and what is open.
     goal : str, optional
         What is to be proven instead of the whole set: ``"2 optimal"``, ``"settle A"`` or
         ``"beat control"``. It needs the stopping rule ``certified``, which is then the default.
+    time_limit : duration, optional
+        A budget of time, from the first ask or result on: ``"1h"``, ``"30min"``, a number of
+        seconds or a timedelta. It decides whether more is asked for, never what.
+    clock : callable, optional
+        Gives seconds; for tests.
     **choices
         Fields of `Rules`, such as ``tuning={"alpha": 0.5}``; ``confidence=0.95`` is the same
         as ``delta=0.05``.
@@ -88,7 +95,7 @@ class Session(Known):
     >>> session.tell("A", {"yield": 9.0, "cost": 1.0})
     >>> session.tell("B", [1.0, 8.0])
     >>> session.tell("C", [7.0, 0.5])
-    >>> session.candidate_set, session.stopped, session.pareto_set
+    >>> session.candidate_set, session.done, session.pareto_set
     (('A', 'C'), False, None)
     """
 
@@ -102,6 +109,8 @@ class Session(Known):
         target: Any = None,
         budget: float | None = None,
         goal: str | None = None,
+        time_limit: object = None,
+        clock: Clock = monotonic,
         **choices: Any,
     ) -> None:
         if not isinstance(problem, Problem):
@@ -112,6 +121,7 @@ class Session(Known):
         weights = None if target is None else read_target(problem, target)
         program = self.rules.program(problem, weights, self.goal)
         self.budget = read_budget(problem, budget)
+        self.time_limit = None if time_limit is None else TimeLimit(time_limit, clock)
         self.lost = 0.0  # cost of results that do not count; set by studies
         check_budgeted(self.rules, self.budget)
         self.items = Items(problem.arms, problem.items) if problem.blocks else None
@@ -130,7 +140,7 @@ class Session(Known):
 
         With blocks the item is the next that the arm has not seen. Arms that were asked for
         and not yet told count as pulled in the choice of the next. Asking is allowed after
-        the stop, but not beyond the budget.
+        the stop, but not beyond the budget or the time limit.
 
         Parameters
         ----------
@@ -140,6 +150,9 @@ class Session(Known):
         if n is not None:
             check_count("the number of arms to ask for", n)
         check_room(self.problem, self.budget, self.spent, self.left, n or 1)
+        if self.time_limit is not None:
+            self.time_limit.start()
+            self.time_limit.check()
         rest = range((n or 1) - 1, -1, -1)
         if self.items is None:
             found: list[Any] = [self.choose(others) for others in rest]
@@ -224,6 +237,8 @@ class Session(Known):
             blocks = [] if self.items is None else [self.items.read(block)]
         if len(arms) == 0:
             return
+        if self.time_limit is not None:
+            self.time_limit.start()
         inward = self.problem.inward(self.problem.compared(rows))
         for k, (index, row, x) in enumerate(zip(arms.tolist(), rows, inward, strict=True)):
             self.learn(index, x, blocks[k] if blocks else "")
@@ -294,7 +309,10 @@ class Session(Known):
         known = status_of(
             self.problem, self.engine, self.candidate_set, short_promise(self.rules)
         )
-        known = replace(known, spent=self.spent, budget=self.budget)
+        known = replace(known, spent=self.spent, budget=self.budget, done=self.done)
+        if self.time_limit is not None:
+            limit = self.time_limit
+            known = replace(known, time_limit=limit.seconds, elapsed=limit.elapsed)
         if self.goal is not None:
             known = replace(known, goal=self.goal.text, claim=self.claim)
         if self.items is not None and self.items.all_told:
@@ -305,11 +323,19 @@ class Session(Known):
                 f"probability {chance:.3g}"
             )
             known = replace(known, items=text)
-        if self.budget is None or self.stopped or not self.exhausted:
+        if self.stopped or not self.exhausted:
             return known
         probability = 1.0 - known.probability_of_change
         found = verdicts_of(self.problem, self.engine)
-        outlook = outlook_of(self.problem, self.budget, found, probability, self._would_spend)
+        over = self.time_limit if self.time_limit and self.time_limit.over else None
+        outlook = outlook_of(
+            self.problem,
+            self.spent if self.budget is None or over else self.budget,
+            found,
+            probability,
+            self._would_spend,
+            None if over is None else over.seconds,
+        )
         return replace(known, outlook=outlook)
 
     def savings(self, *epsilons: object) -> tuple[Saving, ...]:
@@ -358,6 +384,7 @@ class Session(Known):
         The twin hardly explores, and does not make up for what was asked before.
         """
         kept = self.snapshot()
+        kept.pop("time", None)
         rules = {**kept["rules"], "alpha": NO_EXPLORING}
         twin = Session.restore({**kept, "rules": rules, "budget": None})
         twin.engine.learner.pending[:] = 0.0
@@ -384,9 +411,14 @@ class Session(Known):
             "target": target or None,
             **({} if self.budget is None else {"budget": self.budget}),
             **({} if self.goal is None else {"goal": self.goal.text}),
+            **({} if self.time_limit is None else {"time": self._time()}),
             **({} if self.items is None else {"items": self.items.snapshot()}),
             "engine": self.engine.snapshot(),
         }
+
+    def _time(self) -> dict[str, float]:
+        limit = self.time_limit
+        return {} if limit is None else {"limit": limit.seconds, "elapsed": limit.elapsed}
 
     @classmethod
     def restore(cls, data: Mapping[str, Any]) -> Session:
@@ -408,8 +440,11 @@ class Session(Known):
             target=data["target"],
             budget=data.get("budget"),
             goal=data.get("goal"),
+            time_limit=data["time"]["limit"] if "time" in data else None,
         )
         try:
+            if session.time_limit is not None:
+                session.time_limit.go_on_from(float(data["time"]["elapsed"]))
             session.engine.restore(data["engine"])
             if session.items is not None:
                 session.items.restore(data["items"])

@@ -11,6 +11,7 @@ import numpy as np
 from psips.aliases import Floats
 from psips.diagnostics.lack_of_fit import Fit, fit_of
 from psips.errors import counted
+from psips.input.durations import duration_text
 from psips.notebook import card, names, table
 from psips.problem import Problem
 from psips.session.engine import NOTHING, Engine
@@ -74,6 +75,10 @@ class Status:
         What the results cost: their number, if the problem has no costs.
     budget : float or None
         What may be spent.
+    done : bool
+        Whether to end the loop, see `Session.done`.
+    time_limit, elapsed : float or None
+        Seconds from the first ask or result on: that may be spent, and that were.
     goal : str
         What is to be proven, if not the whole set.
     claim : str
@@ -107,6 +112,9 @@ class Status:
     closed: bool = False
     spent: float = 0.0
     budget: float | None = None
+    done: bool = False
+    time_limit: float | None = None
+    elapsed: float | None = None
     goal: str = ""
     claim: str = ""
     outlook: Outlook | None = None
@@ -153,7 +161,11 @@ class Status:
             return str(self.outlook)
         of = "" if self.budget is None else f" of a budget of {self.budget:,.10g}"
         unit = " in cost" if self.cost_known else ""
-        return f"spent: {self.spent:,.10g}{of}{unit}" if of or unit else ""
+        parts = [f"spent: {self.spent:,.10g}{of}{unit}"] if of or unit else []
+        if self.time_limit is not None:
+            spent = duration_text(self.elapsed or 0.0)
+            parts.append(f"time: {spent} of {duration_text(self.time_limit)}")
+        return "; ".join(parts)
 
     def _repr_html_(self) -> str:
         objectives = [

@@ -90,7 +90,7 @@ def simulate(
         rng = np.random.default_rng(seed)
         session = Session(problem, rng=rng)
         trial = environment.start(rng)
-        while not session.stopped:
+        while not session.done:
             arm = session.ask()
             session.tell(arm, trial.pull(arm))
 

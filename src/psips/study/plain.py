@@ -22,6 +22,7 @@ def status_data(state: State, known: Status, tickets: Sequence[Ticket]) -> dict[
         "study": state.created.study,
         "results": known.results,
         "stopped": known.stopped,
+        "done": known.done,
         "closed": state.closed,
         "candidate_set": list(known.candidate_set),
         **({"nothing_keeps_the_limits": True} if known.nothing else {}),
@@ -33,6 +34,11 @@ def status_data(state: State, known: Status, tickets: Sequence[Ticket]) -> dict[
         **(
             {"spent": known.spent, "budget": known.budget}
             if known.budget is not None or state.problem.has_costs
+            else {}
+        ),
+        **(
+            {"time_limit": known.time_limit, "elapsed": known.elapsed}
+            if known.time_limit is not None
             else {}
         ),
         **({} if known.outlook is None else {"outlook": known.outlook.to_dict()}),

@@ -32,6 +32,7 @@ def registration(
     conduct: Conduct | Mapping[str, Any] | None,
     budget: float | None,
     goal: str | None,
+    time_limit: object,
     choices: dict[str, Any],
 ) -> tuple[str, dict[str, Any]]:
     """Check a design; return the name of the study and the payload of its first event."""
@@ -50,11 +51,14 @@ def registration(
         conduct = _conduct_of(file) if conduct is None else conduct
         budget = file.budget if budget is None else budget
         goal = file.goal if goal is None else goal
+        time_limit = file.time_limit if time_limit is None else time_limit
     check_units(problem)
     name = read_name(problem.name if name is None else name)
     chosen = read_rules(rules, choices if rules else with_goal(choices, goal))
     seed = secrets.randbits(48) if seed is None else read_count("seed", seed, 0)
-    session = Session(problem, rules=chosen, rng=seed, budget=budget, goal=goal)  # complains
+    session = Session(
+        problem, rules=chosen, rng=seed, budget=budget, goal=goal, time_limit=time_limit
+    )  # complains
     if not isinstance(conduct, Conduct):
         conduct = Conduct.read(conduct or {})
     payload = {
@@ -64,6 +68,7 @@ def registration(
         "conduct": conduct.to_dict(),
         **({} if session.budget is None else {"budget": session.budget}),
         **({} if goal is None else {"goal": goal}),
+        **({} if session.time_limit is None else {"time_limit": session.time_limit.seconds}),
         "seed": seed,
         "versions": {
             "psips": VERSION,

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,6 +43,13 @@ UNREADABLE = (
     *(InputError, KeyError, TypeError, ValueError, IndexError),
     *(AttributeError, OverflowError, RecursionError),
 )
+
+
+def _standing_still() -> float:
+    """Return no time: a study's time is that of its log, see `State.elapsed`."""
+    return 0.0
+
+
 History = Callable[[int], Sequence[Event]]  # the events up to a sequence number
 
 
@@ -68,6 +76,7 @@ class State:
         self.identity = "" if self.schema == 1 else str(data["id"])
         self.budget: float | None = data.get("budget")
         self.goal: str | None = data.get("goal")
+        self.time_limit: float | None = data.get("time_limit")
         self.conduct = Conduct(hold=None) if self.schema == 1 else Conduct.read(data["conduct"])
         self._start_sessions()
         self.ledger = Ledger(created.study, self.identity)
@@ -95,6 +104,8 @@ class State:
             rng=self.seed,
             budget=self.budget,
             goal=self.goal,
+            time_limit=self.time_limit,
+            clock=_standing_still,
         )
 
     @property
@@ -122,6 +133,17 @@ class State:
         self.session.engine.learner.pending[:] = pending  # to be shown
         for session in self.sessions:
             session.lost = self._paid_in_vain(session)
+            if session.time_limit is not None:
+                session.time_limit.go_on_from(self.elapsed(at))
+
+    def elapsed(self, at: str) -> float:
+        """Return the seconds from the first ask or result to a time, both as in the log."""
+        first = [t.asked for t in self.ledger.tickets[:1]]
+        first += [r.told for r in self.ledger.results[:1]]
+        if not first:
+            return 0.0
+        gone = datetime.fromisoformat(at) - datetime.fromisoformat(min(first))
+        return max(gone.total_seconds(), 0.0)
 
     def _paid_in_vain(self, session: Session) -> float:
         """Return what results cost that do not count."""

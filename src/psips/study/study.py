@@ -70,6 +70,7 @@ class Study(View):
         conduct: Conduct | Mapping[str, Any] | None = None,
         budget: float | None = None,
         goal: str | None = None,
+        time_limit: object = None,
         user: str | None = None,
         clock: Clock | None = None,
         **choices: Any,
@@ -79,7 +80,8 @@ class Study(View):
         Parameters
         ----------
         problem : Problem or path of a problem file
-            A file's ``delta``, ``seed``, ``budget`` and ``[rules]`` hold unless given here.
+            A file's ``delta``, ``seed``, ``budget``, ``time_limit`` and ``[rules]`` hold unless
+            given here.
         store : str or Store
             URL of a database, which is made if it is missing.
         name : str, optional
@@ -96,6 +98,8 @@ class Study(View):
             held or withdrawn were paid for too.
         goal : str, optional
             What is to be proven instead of the whole set, see `Session`.
+        time_limit : duration, optional
+            A budget of time from the first ask or result on, by the times in the log: ``"5d"``.
         user : str, optional
             Who is at work, instead of PSIPS_USER or the login.
         clock : callable, optional
@@ -103,7 +107,9 @@ class Study(View):
         **choices
             Fields of `Rules`.
         """
-        name, payload = registration(problem, name, rules, seed, conduct, budget, goal, choices)
+        name, payload = registration(
+            problem, name, rules, seed, conduct, budget, goal, time_limit, choices
+        )
         with opened(store, create=True) as found:
             journal = Journal(name, found, clock, user)
             journal.begin(payload, read_key(None))
@@ -134,7 +140,7 @@ class Study(View):
         """Give out tickets for the next ``n`` measurements.
 
         Tickets that are open count as pulled in the choice. Asking is allowed after the stop,
-        but not beyond the budget.
+        but not beyond the budget or the time limit.
 
         Parameters
         ----------

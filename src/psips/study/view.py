@@ -57,6 +57,21 @@ class View:
         return self.state.session.stopped
 
     @property
+    def done(self) -> bool:
+        """Whether to end the loop: stopped, closed, or out of budget, time or items.
+
+        Open tickets count as spent; results are taken even so.
+        """
+        return self.closed or self.stopped or not self.has_next
+
+    @property
+    def has_next(self) -> bool:
+        """Whether budget, time and items leave anything to ask for."""
+        state = self.state
+        state.set_pending(stamp(self._journal.now()))
+        return state.asker.has_next
+
+    @property
     def candidate_set(self) -> tuple[str, ...]:
         """Pareto set of the estimates."""
         return self.state.session.candidate_set
@@ -99,7 +114,8 @@ class View:
         """Return what is known now; ``pending`` counts the open tickets of an arm."""
         state = self.state
         state.set_pending(stamp(self._journal.now()))
-        return replace(state.session.status(), closed=state.closed)
+        done = state.closed or state.session.stopped or not state.asker.has_next
+        return replace(state.session.status(), closed=state.closed, done=done)
 
     def rank(
         self,

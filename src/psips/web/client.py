@@ -188,6 +188,11 @@ class Client:
         return bool(self.status()["stopped"])
 
     @property
+    def done(self) -> bool:
+        """Whether to end the loop: stopped, closed, or out of budget, time or items."""
+        return bool(self.status()["done"])
+
+    @property
     def candidate_set(self) -> tuple[str, ...]:
         """Pareto set of the estimates."""
         return tuple(self.status()["candidate_set"])
