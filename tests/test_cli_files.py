@@ -64,6 +64,62 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     return call
 
 
+def models(n: int = 40) -> str:
+    """Past results of models: passed or not, a time with a long tail, a score."""
+    rng = np.random.default_rng(3)
+    truth = {
+        "small": (0.5, 1.0, 20.0),
+        "mid model": (0.7, 2.0, 50.0),
+        "large": (0.9, 5.0, 70.0),
+    }
+    lines = ["arm,success,latency,score"]
+    for _ in range(n):
+        for arm, (rate, time, score) in truth.items():
+            success, latency = int(rng.random() < rate), time * np.exp(rng.normal(0.0, 0.8))
+            lines.append(f"{arm},{success},{latency:.4f},{rng.normal(score):.3f}")
+    return "\n".join(lines) + "\n"
+
+
+def test_init_sees_what_values_are_and_plan_follows(run: Any, folder: Path) -> None:
+    """0 or 1, long tails, and the means of the sheet: `plan` goes on from there."""
+    (folder / "models.csv").write_text(models())
+    code, out, _ = run("init models.csv")
+    assert code == 0
+    assert "success: more is better (guessed: look at it), 0 or 1" in out
+    assert "positive and skewed" in out
+    assert "--log latency" in out
+    drafted = read_problem_file(folder / "design.toml")
+    assert [scale.binary for scale in drafted.problem.scales] == [True, False, False]
+    assert not any(scale.log for scale in drafted.problem.scales)
+    assert drafted.problem.noise_guess is None  # a study estimates its noise
+    rows = [line.split(",") for line in models().splitlines()[1:]]
+    means = [
+        np.mean([float(r[3]) for r in rows if r[0] == arm]) for arm in drafted.problem.arms
+    ]
+    assert drafted.guess is not None
+    assert drafted.guess.low[:, 2] == pytest.approx(means, rel=1e-5)
+    code, out, err = run("plan design.toml --runs 5 --delta 0.1")
+    assert code == 0, err
+    assert "Pareto set" in out
+    code, out, _ = run("init models.csv --force --log latency")
+    assert "latency: less is better (guessed: look at it), by its logarithm" in out
+    assert "skewed" not in out
+    drafted = read_problem_file(folder / "design.toml")
+    assert drafted.problem.scales[1].log
+    logs = [
+        np.mean([np.log(float(r[2])) for r in rows if r[0] == a]) for a in drafted.problem.arms
+    ]
+    assert drafted.guess is not None
+    assert drafted.guess.low[:, 1] == pytest.approx(logs, rel=1e-4)
+    assert run("plan design.toml --runs 5 --delta 0.1")[0] == 0
+    (folder / "only.csv").write_text(
+        "\n".join(",".join(line.split(",")[:2]) for line in models().splitlines())
+    )
+    assert run("init only.csv --force")[0] == 0
+    assert read_problem_file(folder / "design.toml").noise == "bernoulli"
+    assert run("plan design.toml --runs 5 --delta 0.1")[0] == 0
+
+
 def test_from_past_results_to_a_report(folder: Path) -> None:
     """Without a line of Python, and without knowing a covariance: each step is a process."""
 
@@ -340,6 +396,7 @@ HEAD = "arm,efficacy,toxicity\n"
 FILES: dict[str, str | bytes | list[list[Any]]] = {
     "design.toml": DESIGN,
     "good.csv": HEAD + "A,1,2\nA,2,3\nA,1,1\nBNT Half,1,2\nBNT Half,2,2\nA,5,4\n",
+    "below.csv": HEAD + "A,1,2\nA,-1,3\nA,1,1\nBNT Half,1,2\nBNT Half,2,2\nA,5,4\n",
     "case.csv": HEAD + "A,1,2\nbnt half,1,2\n",
     "space.csv": HEAD + "A,1,2\nBNTHalf,1,2\n",
     "column.csv": "arm,Efficacy,toxicity\nA,1,2\n",
@@ -425,6 +482,11 @@ BAD = [
     ("init good.csv --objective effcacy", "'effcacy': did you mean 'efficacy'?"),
     ("init good.csv --objective efficacy=mx", "'mx': did you mean 'max'?"),
     ("init good.csv --objective efficacy --objective efficacy=min", "was given twice"),
+    ("init good.csv --log efficcy", "objective for --log 'efficcy': did you mean 'efficacy'?"),
+    (
+        "init below.csv --log efficacy",
+        "below.csv line 3: 'efficacy' is -1, which has no logarithm",
+    ),
     ("init good.csv --out none/d.toml", "cannot write none/d.toml"),
     ("init good.csv --out .", "cannot write .: it is a folder"),
     ("init none.csv", "cannot read the results none.csv: No such file"),

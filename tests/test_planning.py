@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from psips import plots
 from psips.cli import main
+from psips.errors import InputError
 from psips.problem import Problem
 from psips.problem.instances import Instance, instance
 from psips.problem.problem_file import read_problem_file
+from psips.simulation.environments import GaussianEnvironment
 from psips.simulation.near_ties import near_ties
-from psips.simulation.planning import Expectation, plan
+from psips.simulation.planning import EQUAL, Expectation, plan, rules_of
 from psips.study import Study
 from psips.theory.geometry import complexity
 
@@ -250,3 +254,78 @@ def test_near_ties_where_every_arm_has_its_noise() -> None:
     tie, _ = near_ties(truth, complexity(problem, truth.theta).t_star)
     assert tie.answers == ("B", "A")
     assert tie.share == pytest.approx(1.0, rel=0.02)
+
+
+@pytest.mark.parametrize("key", ["epsilon = 0.5", 'goal = "1 optimal"'])
+def test_no_bound_is_shown_where_none_is_known(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    key: str,
+) -> None:
+    """The bound of the whole set is none of a goal, and 0 is none at all."""
+    path = str(write(tmp_path, f"{key}\n{HEAD}{GUESS}"))
+    code, out, _ = run(monkeypatch, capsys, path, "--runs", "4", "--delta", "0.05")
+    assert code == 0
+    assert out.split("delta  ")[1].splitlines()[1].split()[:2] == ["0.05*", "-"]
+    assert "no lower bound is known" in out
+    found = plan(read_problem_file(path), runs=4, deltas=())
+    assert found.to_dict()["forecasts"][0]["lower_bound"] is None
+    plots.plan(found)
+
+
+def test_equal_allocation_is_shown_beside_the_design(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path, HEAD + GUESS)
+    found = plan(read_problem_file(path), runs=30, deltas=())
+    assert found.equal is not None
+    alone = plan(
+        read_problem_file(path),
+        rules=replace(rules_of(read_problem_file(path)), sampling=EQUAL),
+        runs=30,
+        deltas=(),
+    )
+    assert alone.equal is None  # nothing to compare
+    assert found.equal.quantiles == alone.forecasts[0].quantiles
+    assert found.equal.quantiles[2] > 1.3 * found.forecasts[0].quantiles[2]
+    code, out, _ = run(monkeypatch, capsys, str(path), "--runs", "4", "--delta", "0.05")
+    assert code == 0
+    said = " ".join(out.split())
+    assert "Equal allocation (all arms measured equally often, the same stopping rule)" in said
+    budget = write(tmp_path, "budget = 100\n" + HEAD + GUESS)
+    code, out, _ = run(monkeypatch, capsys, str(budget), "--runs", "4", "--delta", "0.05")
+    assert "needs more than the budget" in " ".join(out.split())
+
+
+def test_a_noise_guess_for_plans_alone(tmp_path: Path) -> None:
+    """Without a number of results that it is worth, a study does not hear of it."""
+    head = 'arms = ["A", "B"]\nobjectives = ["yield", "cost"]\n'
+    guess = "[guess]\nA = [1.0, 2.0]\nB = [3.0, 1.0]\n[noise_guess]\ncovariance = [4.0, 1.0]\n"
+    file = read_problem_file(write(tmp_path, head + guess))
+    assert file.problem.noise_guess is None
+    assert Expectation(file).centre.known.usual_covariance.tolist() == [[4, 0], [0, 1]]
+    assert plan(file, runs=3, deltas=()).forecasts[0].stopped == 3
+    wrong = guess.replace("covariance = [4.0, 1.0]", "results = 3")
+    with pytest.raises(InputError, match=r"\[noise_guess\] has no 'covariance'"):
+        read_problem_file(write(tmp_path, head + wrong))
+
+
+def test_values_of_0_or_1_are_simulated_as_such(tmp_path: Path) -> None:
+    """Beside a metric that is no 0 or 1; normals in their place kept a run going for ever."""
+    problem = Problem(
+        objectives={"failed": {"direction": "min", "kind": "binary"}, "speed": "max"},
+        covariance=[[0.25, 0.2], [0.2, 1.0]],
+        arms=["A", "B"],
+    )
+    trial = GaussianEnvironment(problem, [[0.9, 5.0], [0.2, 4.0]]).start(rng=1)
+    values = np.array([trial.pull("A") for _ in range(4000)])
+    assert set(values[:, 0]) == {0.0, 1.0}
+    assert values.mean(axis=0) == pytest.approx([0.9, 5.0], abs=0.05)
+    assert values[values[:, 0] == 1, 1].mean() > values[values[:, 0] == 0, 1].mean() + 0.3
+    for theta, noise in (
+        ([[1.2, 5.0], [0.2, 4.0]], "gaussian"),
+        ([[0.9, 5.0], [0.2, 4.0]], "student"),
+    ):
+        with pytest.raises(InputError, match="0 or 1"):
+            GaussianEnvironment(problem, theta, noise)

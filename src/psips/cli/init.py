@@ -37,6 +37,13 @@ def init(
             help="Column that is an objective; once for each.",
         ),
     ] = None,
+    log: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Objective of which logarithms are compared; once for each.",
+        ),
+    ] = None,
     force: Annotated[
         bool, typer.Option("--force", "--overwrite", help="Overwrite a file that exists.")
     ] = False,
@@ -56,7 +63,7 @@ def init(
     chosen = read_ways(objective) if objective else None
     if os.isatty(0):
         chosen = _ask(grid, chosen)
-    draft = draft_design(grid, name, chosen)
+    draft = draft_design(grid, name, chosen, tuple(dict.fromkeys(log or ())))
     text = as_toml(draft)
     write_whole(out, text)
     typer.echo(harmless(_said(draft, results, out, sheet, arm_column)))
@@ -96,9 +103,19 @@ def _said(
     lines = [f"written: {out}, with {arms} and {objectives}"]
     if draft.dialect:
         lines.append(f"  {draft.file} was read with {draft.dialect}")
-    for objective, way in zip(problem.objectives, problem.directions, strict=True):
+    for objective, way, scale in zip(
+        problem.objectives, problem.directions, problem.scales, strict=True
+    ):
         guess = " (guessed: look at it)" if objective in draft.guessed else ""
-        lines.append(f"  {objective}: {'more' if way == 'max' else 'less'} is better{guess}")
+        kind = ", 0 or 1" if scale.binary else ", by its logarithm" if scale.log else ""
+        better = "more" if way == "max" else "less"
+        lines.append(f"  {objective}: {better} is better{guess}{kind}")
+        if objective in draft.skewed:
+            lines.append(
+                f"    positive and skewed (skewness {draft.skewed[objective]:.1f}): with "
+                f"--log {_word(objective)} means of\n    its logarithm are compared, that is "
+                "geometric means, and what is claimed is about these"
+            )
     lines += [f"  {name} {why}: left out" for name, why in draft.left_out.items()]
     missing = draft.results - draft.complete
     if missing:
@@ -118,6 +135,7 @@ def _said(
     lines += [
         "next:",
         f"  psips check {table} --problem {design}{options}",
+        f"  psips plan {design}",
         f"  psips study create {design}",
         f"  psips study tell {study} --csv {table}{options}",
     ]

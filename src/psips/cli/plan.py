@@ -89,6 +89,8 @@ def plan(
         deltas = planning.DELTAS if delta is None else tuple(dict.fromkeys(delta))
         planning.Expectation(design)  # complains about a missing guess
     total = runs * len({chosen.delta, *deltas})
+    if planning.equal_rules(chosen) is not None:
+        total += min(runs, planning.EQUAL_RUNS)
     with on_dask(dask), progress_bar("simulating", total) as line:
         found = planning.plan(
             design,
@@ -189,7 +191,7 @@ def _forecasts(found: Plan) -> None:
         cells = [number(q) if math.isfinite(q) else gave_up for q in quantiles]
         table.add_row(
             f"{one.delta:g}{'*' if one.delta == found.delta else ' '}",
-            number(one.lower_bound),
+            "-" if one.lower_bound is None else number(one.lower_bound),
             *(cells[0], cells[2], cells[4]),
             f"{one.errors} of {one.stopped}",
             f"{low:.3f} to {high:.3f}",
@@ -199,12 +201,37 @@ def _forecasts(found: Plan) -> None:
     unit = "cost" if costs else "samples"
     console = output()
     console.print(table)
+    bound = "lower bound T* kl(delta, 1 - delta) of the mean, at the guess's centre"
+    if "goal" in found.settings:
+        bound = "no lower bound is known for this goal"
+    elif not found.complexity.unique:
+        bound = "no lower bound is known, since the tolerance makes several sets right"
     console.print(
-        "at least: lower bound T* kl(delta, 1 - delta) of the mean, at the guess's centre; "
+        f"at least: {bound}; "
         f"5%, median, 95%: {unit} that so many of the simulated runs need; * the delta of the "
         "file, for which the samples of each arm are below"
         + ("; items: how many of them are enough for 95% of the runs" if items else ""),
         style="dim",
+    )
+    if found.equal is not None:
+        console.print(_equal(found, found.equal))
+
+
+def _equal(found: Plan, equal: Forecast) -> str:
+    """Say what equal allocation needs, next to the adaptive design."""
+    own = next(one for one in found.forecasts if one.delta == found.delta)
+    costs = found.problem.has_costs
+    needed, other = (
+        (one.cost_quantiles if costs else one.quantiles)[2] for one in (own, equal)
+    )
+    ends = "the budget" if "budget" in found.settings else f"{number(found.cap)} samples"
+    median = f"more than {ends}"
+    if math.isfinite(other):
+        times = f", {other / needed:.2g} times as much" if math.isfinite(needed) else ""
+        median = f"{'a cost of ' if costs else ''}{number(other)}{times}"
+    return (
+        "Equal allocation (all arms measured equally often, the same stopping rule) needs "
+        f"{median} (median of {equal.runs} runs at delta = {equal.delta:g})."
     )
 
 

@@ -28,8 +28,8 @@ class Source(Record):
     kind: int
     means: Floats  # (K, d), max orientation
     L: Floats  # (K, d, d) Cholesky factor of the noise of each arm; (0, d, d) if it has none
-    low: Floats  # (d,) value of a failure, BERNOULLI
-    high: Floats  # (d,) value of a success, BERNOULLI
+    low: Floats  # (d,) value of a failure: BERNOULLI, and of objectives that are 0 or 1
+    high: Floats  # (d,) value of a success; that of a failure where there are none
     rows: Floats  # (R, d) recorded results, sorted by arm, RESAMPLE
     starts: Ints  # (K + 1,) where each arm's rows begin
 
@@ -52,6 +52,9 @@ def pull(source: Source, key: Stream, arm: int, nth: int, stream: Stream, x: Flo
             x[c] = source.means[arm, c]
             for e in range(c + 1):
                 x[c] += source.L[arm, c, e] * g[e]
+        for c in range(d):
+            if source.high[c] != source.low[c]:  # 0 or 1: a success on its side of 0
+                x[c] = source.high[c] if x[c] * source.high[c] > 0.0 else source.low[c]
     elif source.kind == STUDENT or source.kind == LOGNORMAL:
         g = floats(d)
         for c in range(d):

@@ -175,13 +175,22 @@ def samples(plan: Plan, ax: Axes | None = None) -> Axes:
         ax.plot([low, high], [place, place], color=BLUE, linewidth=1.2, zorder=1)
         ax.plot([first, third], [place, place], color=BLUE, linewidth=7, alpha=0.5, zorder=2)
         ax.plot(middle, place, "o", color=BLUE, zorder=3)
-        ax.plot(one.lower_bound, place, "|", color=VERMILION, markersize=16, markeredgewidth=2)
+        if one.lower_bound is not None:
+            ax.plot(
+                one.lower_bound, place, "|", color=VERMILION, markersize=16, markeredgewidth=2
+            )
     ax.plot([], [], "o", color=BLUE, label="median")
     ax.plot([], [], color=BLUE, linewidth=7, alpha=0.5, label="half of the runs")
     ax.plot([], [], color=BLUE, linewidth=1.2, label="90% of the runs")
-    ax.plot(
-        [], [], "|", color=VERMILION, markersize=14, label="lower bound, centre of the guess"
-    )
+    if any(one.lower_bound is not None for one in rows):
+        ax.plot(
+            [],
+            [],
+            "|",
+            color=VERMILION,
+            markersize=14,
+            label="lower bound, centre of the guess",
+        )
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, frameon=False)
     ax.set_yticks(range(len(rows)), [f"delta {one.delta:g}" for one in rows])
     unit = "cost" if costs else "samples"

@@ -20,7 +20,6 @@ from psips.problem.file_tables import (
     Guess,
     beside,
     by_row,
-    check_exactly,
     means_of,
     optional,
     read_guess,
@@ -30,6 +29,7 @@ from psips.problem.file_tables import (
 from psips.problem.instances import NOISES, Instance, Results
 from psips.problem.item_noise import ItemNoise, read_item_noise
 from psips.problem.noise import NoiseGuess
+from psips.problem.noise import read_guess as read_guess_of_noise
 from psips.problem.parameters import Ball, Box, Prior
 from psips.problem.problem import Problem
 from psips.problem.question import read_budget, read_goal
@@ -71,6 +71,9 @@ class ProblemFile:
     guess : Guess or None
     items : ItemNoise or None
         If results share items, how they are thought to scatter, for plans and simulations.
+    scatter : matrix, variances or None
+        The covariance that results are thought to have, if it is for plans and simulations
+        alone.
     delta, seed : float or None, int or None
     budget : float or None
         What may be spent: results, or cost if the problem has costs.
@@ -91,6 +94,7 @@ class ProblemFile:
     results: Results | None
     guess: Guess | None
     items: ItemNoise | None
+    scatter: Any
     delta: float | None
     seed: int | None
     budget: float | None
@@ -98,6 +102,14 @@ class ProblemFile:
     goal: str | None
     rules: dict[str, Any]
     study: dict[str, Any]
+
+    @property
+    def simulated(self) -> Problem | None:
+        """The problem with the noise of simulated results; None if it says that itself."""
+        if self.scatter is None:
+            return None
+        data = {k: v for k, v in self.problem.to_dict().items() if k != "partial"}
+        return Problem.from_dict({**data, "covariance": self.scatter})
 
     @property
     def instance(self) -> Instance:
@@ -113,6 +125,7 @@ class ProblemFile:
             self.theta,
             self.noise,
             self.results,
+            truth=self.simulated,
             items=self.items,
             params={"file": str(self.path)},
         )
@@ -214,7 +227,7 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
     study = optional(data, "study", dict) or {}
     return ProblemFile(
         *(path, problem, theta, noise, results, guess, _item_noise(data, problem, noise)),
-        *(delta, seed, budget, time_limit, goal, rules, study),
+        *(_scatter(data, problem), delta, seed, budget, time_limit, goal, rules, study),
     )
 
 
@@ -353,8 +366,21 @@ def _noise_guess(data: Mapping[str, Any]) -> NoiseGuess | None:
     table = optional(data, "noise_guess", dict)
     if table is None or data.get("blocks"):
         return None
-    check_exactly("key of [noise_guess]", table, NOISE_GUESS_KEYS)
+    check_keys("key of [noise_guess]", table, NOISE_GUESS_KEYS)
+    if "covariance" not in table:
+        raise InputError("[noise_guess] has no 'covariance': add the key")
+    if "results" not in table:  # for plans alone, see _scatter
+        return None
     return NoiseGuess(table["covariance"], table["results"])
+
+
+def _scatter(data: Mapping[str, Any], problem: Problem) -> Any:
+    """Read a guess of the noise that is worth no results: for plans and simulations alone."""
+    table = data.get("noise_guess")
+    if table is None or problem.blocks or "results" in table:
+        return None
+    read_guess_of_noise(problem.objectives, problem.noise, NoiseGuess(table["covariance"], 1.0))
+    return table["covariance"]
 
 
 def _item_noise(data: Mapping[str, Any], problem: Problem, noise: str) -> ItemNoise | None:

@@ -106,6 +106,8 @@ class Puller:
 class GaussianEnvironment(Environment):
     """Results scatter around their means with the problem's covariance, or that of each arm.
 
+    Objectives that are 0 or 1 are drawn as such, with their means, and share the correlations.
+
     Parameters
     ----------
     problem : Problem
@@ -131,6 +133,19 @@ class GaussianEnvironment(Environment):
         kind = "arm" if problem.unstructured else "feature"
         rows = problem.arms if problem.unstructured else problem.feature_names
         self.theta = read_truth(problem, "theta", theta, kind, rows)
+        self._binary = np.array([scale.binary for scale in problem.scales])
+        if self._binary.any() and noise != "gaussian":
+            raise InputError(
+                f"noise of the shape {noise!r} does not go with objectives that are 0 or 1: "
+                "leave the shape out"
+            )
+        rates = self.means[:, self._binary]
+        for i, c in np.argwhere((rates < 0.0) | (rates > 1.0)):
+            objective = problem.objectives[np.flatnonzero(self._binary)[c]]
+            raise InputError(
+                f"the mean of {objective!r} must lie between 0 and 1, since its values are 0 "
+                f"or 1, got {rates[i, c]} for arm {problem.arms[i]!r}"
+            )
 
     @property
     def means(self) -> Floats:
@@ -140,8 +155,18 @@ class GaussianEnvironment(Environment):
 
     @cached_property
     def source(self) -> Source:
-        """The source, with noise of the kind asked for."""
-        return filled_source(self.problem, self._kind, self.means, L=factors(self.problem))
+        """The source, with noise of the kind asked for; 0 or 1 is the sign of a normal."""
+        L, centres, binary = factors(self.problem), self.means, self._binary
+        if not binary.any():
+            return filled_source(self.problem, self._kind, centres, L=L)
+        from scipy.special import ndtri
+
+        sd = np.sqrt((L**2).sum(axis=2))
+        centres = centres.copy()
+        centres[:, binary] = ndtri(centres[:, binary])
+        L = np.where(binary[:, None], L / sd[:, :, None], L)
+        high = np.where(binary, self.problem.signs, 0.0)
+        return filled_source(self.problem, self._kind, centres, L=L, high=high)
 
 
 class BernoulliEnvironment(Environment):

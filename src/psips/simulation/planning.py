@@ -28,6 +28,8 @@ from psips.version import __version__
 DELTAS = (0.2, 0.1, 0.05, 0.01)
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the runs, by which quantiles are named
 TRUTHS = 20  # truths drawn from the ranges whose T* is computed
+EQUAL = "round-robin"  # the sampling rule of equal allocation
+EQUAL_RUNS = 50  # simulated at most, for the delta asked for alone
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,10 @@ class Forecast:
     Parameters
     ----------
     delta : float
-    lower_bound : float
+    lower_bound : float or None
         T* kl(delta, 1 - delta) of the centre of the guess; of the cost, if there are costs.
+        None where no bound is known: where a tolerance makes several sets right, and of a
+        goal other than the whole set.
     runs, stopped, errors : int
         Those that stopped before the cap, and those of them whose set was wrong.
     error_interval : (float, float)
@@ -55,7 +59,7 @@ class Forecast:
     """
 
     delta: float
-    lower_bound: float
+    lower_bound: float | None
     runs: int
     stopped: int
     errors: int
@@ -103,6 +107,9 @@ class Plan:
         In the order of delta, the largest first.
     mean_pulls : dict
         Samples of each arm on average, with the delta asked for.
+    equal : Forecast or None
+        What it takes if every arm is measured equally often, with the delta asked for and the
+        same stopping rule; None where that rule cannot do with equal allocation.
     ties : tuple of NearTie
         The dearest first.
     cap : int
@@ -117,6 +124,7 @@ class Plan:
     misfit: float
     forecasts: tuple[Forecast, ...]
     mean_pulls: dict[str, float]
+    equal: Forecast | None
     ties: tuple[NearTie, ...]
     cap: int
     settings: dict[str, Any]
@@ -138,6 +146,7 @@ class Plan:
             "misfit": self.misfit,
             "forecasts": [one.to_dict() for one in self.forecasts],
             "mean_pulls": self.mean_pulls,
+            "equal_allocation": None if self.equal is None else self.equal.to_dict(),
             "near_ties": [{**tie._asdict(), "answers": list(tie.answers)} for tie in self.ties],
             "settings": self.settings,
         }
@@ -165,6 +174,10 @@ class Expectation:
         return bool(np.any(self.guess.low < self.guess.high))
 
     @cached_property
+    def _simulated(self) -> Problem | None:
+        return self.file.simulated
+
+    @cached_property
     def centre(self) -> Instance:
         """The truth in the middle of the ranges."""
         return self._instance((self.guess.low + self.guess.high) / 2)
@@ -176,7 +189,7 @@ class Expectation:
         if A is None or not self.guess.of_arms:
             return 0.0
         middle = (self.guess.low + self.guess.high) / 2
-        sd = np.sqrt(np.diag(self.problem.usual_covariance))
+        sd = np.sqrt(np.diag(self.centre.known.usual_covariance))
         return float(np.max(np.abs(A @ self.centre.theta - middle) / sd))
 
     def draw(self, rng: np.random.Generator) -> Instance:
@@ -191,7 +204,9 @@ class Expectation:
             rows = np.asarray(np.linalg.lstsq(A, rows, rcond=None)[0], np.float64)
         results = file.results if file.guess is None else None
         return Instance(
-            self.problem.name, self.problem, rows, file.noise, results, items=file.items
+            *(self.problem.name, self.problem, rows, file.noise, results),
+            truth=self._simulated,
+            items=file.items,
         )
 
 
@@ -237,7 +252,8 @@ def plan(
         found = complexity(centre.problem, centre.theta)
     except InputError as error:
         raise InputError(
-            f"in the middle of the guess {error}: guess a difference that matters to you"
+            f"in the middle of the guess {error}: guess a difference that matters to you, or "
+            "give a tolerance (epsilon)"
         ) from None
     forecasts: list[Forecast] = []
     mean_pulls: dict[str, float] = {}
@@ -253,7 +269,7 @@ def plan(
             file.budget,
             file.goal,
         )
-        forecasts.append(_forecast(delta, found, each))
+        forecasts.append(_forecast(delta, found, file.goal, each))
         if delta == chosen.delta:
             for arm in file.problem.arms:
                 mean_pulls[arm] = sum(run.pulls[arm] for run, _ in each) / runs
@@ -274,10 +290,42 @@ def plan(
         misfit=expected.misfit,
         forecasts=tuple(forecasts),
         mean_pulls=mean_pulls,
+        equal=_equal_allocation(expected, found, chosen, runs, seed, jobs, cap, progress),
         ties=near_ties(centre, found.t_star),
         cap=cap,
         settings=settings,
     )
+
+
+def equal_rules(rules: Rules) -> Rules | None:
+    """Return the same rules with equal allocation; None where there is nothing to compare."""
+    if rules.sampling == EQUAL:
+        return None
+    try:
+        return replace(rules, sampling=EQUAL)
+    except InputError:  # its stopping rule belongs to its sampling rule
+        return None
+
+
+def _equal_allocation(
+    expected: Expectation,
+    found: Complexity,
+    rules: Rules,
+    runs: int,
+    seed: int,
+    jobs: int,
+    cap: int,
+    progress: Callable[[], None] | None,
+) -> Forecast | None:
+    """Simulate what equal allocation takes, with the random numbers of the other runs."""
+    file = expected.file
+    equal = equal_rules(rules)
+    if equal is None:
+        return None
+    runs = min(runs, EQUAL_RUNS)
+    asked = (file.budget, file.goal)
+    each = simulate_guess(expected, equal, runs, seed, jobs, cap, progress, *asked)
+    return _forecast(rules.delta, found, file.goal, each)
 
 
 def check_amounts(runs: int, seed: int, cap: int, jobs: int) -> None:
@@ -353,7 +401,9 @@ def _simulate_once(
     return run, right
 
 
-def _forecast(delta: float, found: Complexity, each: list[tuple[Run, bool]]) -> Forecast:
+def _forecast(
+    delta: float, found: Complexity, goal: str | None, each: list[tuple[Run, bool]]
+) -> Forecast:
     needed = [run.results if run.stopped else np.inf for run, _ in each]
     spent = [run.cost if run.stopped else np.inf for run, _ in each]
     items = [run.items if run.stopped else np.inf for run, _ in each if run.items is not None]
@@ -361,7 +411,7 @@ def _forecast(delta: float, found: Complexity, each: list[tuple[Run, bool]]) -> 
     errors = sum(run.stopped and not right for run, right in each)
     return Forecast(
         delta=delta,
-        lower_bound=found.lower_bound_kl(delta),
+        lower_bound=None if goal or not found.unique else found.lower_bound_kl(delta),
         runs=len(each),
         stopped=stopped,
         errors=errors,

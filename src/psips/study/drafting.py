@@ -14,6 +14,7 @@ import numpy as np
 
 from psips.aliases import Floats, Ints
 from psips.diagnostics import pooled_covariance
+from psips.diagnostics.deviations import skewness
 from psips.diagnostics.residuals import residuals_of
 from psips.errors import InputError, fold, listing, nearest, quote, unknown
 from psips.input.directions import as_options, guess_direction, settle, speaks_of
@@ -33,6 +34,7 @@ LABELS = re.compile(
 LONG = 10  # cells of a column that by chance are not in order
 MOST_BETWEEN = 0.95  # share of the variance that a draft takes for being between items
 MOSTLY = 0.5  # share of the cells of a column that are numbers if numbers were meant
+SKEWED = 0.001  # p-value of a skewness from which on logarithms are offered
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +61,12 @@ class Draft:
         How the file was read.
     between : (d,) array or None
         If the arms share items, the share of each variance that is between them.
+    means : (K, d) array
+        Of the results of each arm, of logarithms where these are compared; NaN if none has a
+        value.
+    skewed : dict
+        Positive objectives with long upper tails, and their skewness: logarithms would do
+        better.
     """
 
     file: str
@@ -70,7 +78,9 @@ class Draft:
     freedom: int
     left_out: Mapping[str, str]
     dialect: str
-    between: Floats | None = None
+    between: Floats | None
+    means: Floats
+    skewed: Mapping[str, float]
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -109,6 +119,7 @@ def draft_design(
     grid: Grid,
     name: str | None = None,
     objectives: Mapping[str, str | None] | None = None,
+    logs: Iterable[str] = (),
 ) -> Draft:
     """Draft a design from a table of past results.
 
@@ -121,6 +132,8 @@ def draft_design(
     objectives : mapping, optional
         Columns that are objectives, with "max", "min" or None to guess; if left out, all
         columns of numbers that do not look like labels and vary between results of an arm.
+    logs : iterable of str
+        Objectives whose logarithms are compared.
     """
     found, left_out = find_objectives(grid)
     chosen = dict.fromkeys(found) if objectives is None else dict(objectives)
@@ -133,13 +146,14 @@ def draft_design(
         given = objectives is not None and column in objectives
         if not given and summary_column([column], others):
             raise InputError(f"{grid.name}: {means_refused(column)}")
-    arms, numbers, values = _read(grid.with_points(chosen), list(chosen))
+    arms, numbers, told = _read(grid.with_points(chosen), list(chosen))
+    values = _with_logs(grid, list(chosen), told, logs)
     whole = np.all(np.isfinite(values), axis=1)
     covariance, freedom = pooled_covariance(numbers[whole], values[whole])
     fixed = [one for one, v in zip(chosen, np.diag(covariance), strict=True) if not v > 0]
     if objectives is None and freedom > 0 and fixed:
         rest: dict[str, str | None] = {one: None for one in chosen if one not in fixed}
-        again = draft_design(grid, name, rest)
+        again = draft_design(grid, name, rest, logs)
         same = dict.fromkeys(fixed, "is the same in all results of an arm")
         return replace(again, left_out={**again.left_out, **same})
     if not chosen:
@@ -152,7 +166,10 @@ def draft_design(
     between, why_not = _between_items(grid, numbers, values, covariance)
     problem = Problem(
         name=Path(grid.name).stem if name is None else name,
-        objectives=settled.objectives,
+        objectives={
+            one: {"direction": way, **_kind(one, column, logs)}
+            for (one, way), column in zip(settled.objectives.items(), told.T, strict=True)
+        },
         arms=arms,
         partial=not whole.all(),
         blocks=between is not None,
@@ -162,10 +179,10 @@ def draft_design(
     left_out = {one: why for one, why in left_out.items() if one not in chosen}
     guessed = frozenset(settled.guessed)
     total, complete = len(values), int(whole.sum())
-    dialect = grid.dialect(chosen)
     return Draft(
         *(grid.name, problem, covariance, guessed, total, complete, freedom, left_out),
-        *(dialect, between),
+        *(grid.dialect(chosen), between, _means(numbers, values)),
+        _skewed(problem, numbers[whole], values[whole]),
     )
 
 
@@ -197,7 +214,7 @@ def as_toml(draft: Draft) -> str:
     problem = draft.problem
     low, high = draft.interval
     sds = np.sqrt(np.diag(draft.covariance))
-    pairs = zip(problem.objectives, sds.tolist(), strict=True)
+    pairs = zip(problem.labels, sds.tolist(), strict=True)
     spread = ", ".join(f"{quote(name)} {sd:.3g}" for name, sd in pairs)
     missing = draft.results - draft.complete
     holes = f", {missing} of them incomplete" if missing else ""
@@ -218,19 +235,48 @@ def as_toml(draft: Draft) -> str:
         *(["partial = true  # a result may lack values"] if problem.partial else []),
         *(["blocks = true  # arms share the items of column 'item'"] if problem.blocks else []),
     ]
-    for objective, way in zip(problem.objectives, problem.directions, strict=True):
+    if all(scale.binary for scale in problem.scales):
+        lines.append('noise = "bernoulli"  # of simulated results')
+    for objective, way, scale in zip(
+        problem.objectives, problem.directions, problem.scales, strict=True
+    ):
         mark = "  # guessed" if objective in draft.guessed else ""
         lines += ["", "[[objectives]]", f"name = {_text(objective)}"]
         lines.append(f'direction = "{way}"{mark}')
+        if scale.binary:
+            lines.append('kind = "binary"  # every value is 0 or 1')
+        if scale.log:
+            lines.append('transform = "log"  # means of logarithms are compared')
+        if objective in draft.skewed:
+            lines += [
+                f"# Positive and skewed (skewness {draft.skewed[objective]:.1f}): to compare "
+                "means of logarithms,",
+                '# run init again with --log, which writes transform = "log" here.',
+            ]
+    return "\n".join([*lines, *_for_plans(draft)]) + "\n"
+
+
+def _for_plans(draft: Draft) -> list[str]:
+    """Write what plans need: the means of the table, and how its results scatter."""
+    problem = draft.problem
+    variances = ", ".join(f"{v:.4g}" for v in np.diag(draft.covariance).tolist())
+    lines = ["", "[noise_guess]  # for plans and simulations alone"]
+    lines.append(f"covariance = [{variances}]")
     if draft.between is not None:
-        lines += [
-            "",
-            "[noise_guess]  # for plans and simulations alone",
-            f"covariance = [{', '.join(f'{sd**2:.3g}' for sd in sds.tolist())}]",
-            f"between = [{', '.join(f'{one:.2g}' for one in draft.between.tolist())}]"
-            "  # share of it between items",
+        shares = ", ".join(f"{one:.2g}" for one in draft.between.tolist())
+        lines.append(f"between = [{shares}]  # share of it between items")
+    missing = np.argwhere(np.isnan(draft.means)).tolist()
+    if missing:
+        a, c = missing[0]
+        return [
+            *lines,
+            f"# There is no [guess], since no result of {quote(problem.arms[a])} has a value "
+            f"of {quote(problem.objectives[c])}.",
         ]
-    return "\n".join(lines) + "\n"
+    lines += ["", f"[guess]  # for plans alone: the means of {draft.file}"]
+    for arm, row in zip(problem.arms, draft.means.tolist(), strict=True):
+        lines.append(f"{_text(arm)} = [{', '.join(f'{mean:.6g}' for mean in row)}]")
+    return lines
 
 
 def _read(grid: Grid, objectives: list[str]) -> tuple[list[str], Ints, Floats]:
@@ -263,6 +309,56 @@ def _read(grid: Grid, objectives: list[str]) -> tuple[list[str], Ints, Floats]:
             "needs at least two"
         )
     return list(arms), np.array(numbers, dtype=np.int64), np.array(values)
+
+
+def _with_logs(grid: Grid, names: list[str], told: Floats, logs: Iterable[str]) -> Floats:
+    """Return the values as they are compared."""
+    values = told.copy()
+    for name in logs:
+        if name not in names:
+            raise unknown("objective for --log", name, names)
+        column = told[:, names.index(name)]
+        below = np.flatnonzero(column <= 0.0)
+        if len(below):
+            row = int(below[0])
+            raise InputError(
+                f"{grid.place(grid.lines[row][0])}: {quote(name)} is {column[row]:g}, which "
+                "has no logarithm: leave out --log for it, or correct the value"
+            )
+        values[:, names.index(name)] = np.log(column)
+    return values
+
+
+def _kind(name: str, column: Floats, logs: Iterable[str]) -> dict[str, str]:
+    """Say what the values of an objective are, as far as they show it."""
+    if name in logs:
+        return {"transform": "log"}
+    seen = set(column[np.isfinite(column)].tolist())
+    return {"kind": "binary"} if seen == {0.0, 1.0} else {}
+
+
+def _means(arms: Ints, values: Floats) -> Floats:
+    """Return the mean (K, d) of what each arm has; NaN if it has nothing."""
+    seen = np.isfinite(values)
+    sums, counts = np.zeros((2, arms.max() + 1, values.shape[1]))
+    np.add.at(sums, arms, np.where(seen, values, 0.0))
+    np.add.at(counts, arms, seen)
+    return np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
+
+
+def _skewed(problem: Problem, arms: Ints, values: Floats) -> dict[str, float]:
+    """Return the objectives of which logarithms are less skewed, with their skewness."""
+    found: dict[str, float] = {}
+    for c, (name, scale) in enumerate(zip(problem.objectives, problem.scales, strict=True)):
+        column = values[:, [c]]
+        if scale.binary or scale.log or not np.all(column > 0.0):
+            continue
+        plain = skewness(residuals_of(arms, column))
+        logs = skewness(residuals_of(arms, np.log(column)))
+        skewed = plain and plain[0].p_value < SKEWED and plain[0].size > 0.0
+        if skewed and logs and abs(logs[0].size) < abs(plain[0].size):
+            found[name] = plain[0].size
+    return found
 
 
 def _between_items(
