@@ -135,11 +135,14 @@ def test_from_past_results_to_a_report(folder: Path) -> None:
     assert "toxicity: less is better (guessed: look at it)" in out
     assert "2 of 80 results lack a value" in out
     told = out.partition("next:\n")[2].splitlines()
-    check, create, tell = (line.strip() for line in told)
+    check, plan, create, tell = (line.strip() for line in told)
     code, out, err = shell(check)
     assert (code, err) == (0, "")
     assert out.startswith("78 results looked at: nothing speaks against what is assumed\n")
     assert "Left out, a value is missing: line 18, line 45." in out
+    code, out, err = shell(f"{plan} --runs 2 --delta 0.1")
+    assert (code, err) == (0, "")
+    assert out.startswith("trial, if the guess is right")
     code, out, err = shell(create)
     assert (code, err) == (0, "")
     assert out.startswith("created the study 'trial': 4 arms, 2 objectives, delta 0.1, seed ")

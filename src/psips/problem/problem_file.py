@@ -227,7 +227,8 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
     study = optional(data, "study", dict) or {}
     return ProblemFile(
         *(path, problem, theta, noise, results, guess, _item_noise(data, problem, noise)),
-        *(_scatter(data, problem), delta, seed, budget, time_limit, goal, rules, study),
+        _scatter(data, problem),
+        *(delta, seed, budget, time_limit, goal, rules, study),
     )
 
 

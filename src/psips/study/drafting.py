@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -119,7 +119,7 @@ def draft_design(
     grid: Grid,
     name: str | None = None,
     objectives: Mapping[str, str | None] | None = None,
-    logs: Iterable[str] = (),
+    logs: Collection[str] = (),
 ) -> Draft:
     """Draft a design from a table of past results.
 
@@ -132,7 +132,7 @@ def draft_design(
     objectives : mapping, optional
         Columns that are objectives, with "max", "min" or None to guess; if left out, all
         columns of numbers that do not look like labels and vary between results of an arm.
-    logs : iterable of str
+    logs : collection of str
         Objectives whose logarithms are compared.
     """
     found, left_out = find_objectives(grid)
@@ -311,7 +311,7 @@ def _read(grid: Grid, objectives: list[str]) -> tuple[list[str], Ints, Floats]:
     return list(arms), np.array(numbers, dtype=np.int64), np.array(values)
 
 
-def _with_logs(grid: Grid, names: list[str], told: Floats, logs: Iterable[str]) -> Floats:
+def _with_logs(grid: Grid, names: list[str], told: Floats, logs: Collection[str]) -> Floats:
     """Return the values as they are compared."""
     values = told.copy()
     for name in logs:
@@ -329,7 +329,7 @@ def _with_logs(grid: Grid, names: list[str], told: Floats, logs: Iterable[str]) 
     return values
 
 
-def _kind(name: str, column: Floats, logs: Iterable[str]) -> dict[str, str]:
+def _kind(name: str, column: Floats, logs: Collection[str]) -> dict[str, str]:
     """Say what the values of an objective are, as far as they show it."""
     if name in logs:
         return {"transform": "log"}
@@ -343,7 +343,7 @@ def _means(arms: Ints, values: Floats) -> Floats:
     sums, counts = np.zeros((2, arms.max() + 1, values.shape[1]))
     np.add.at(sums, arms, np.where(seen, values, 0.0))
     np.add.at(counts, arms, seen)
-    return np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
 def _skewed(problem: Problem, arms: Ints, values: Floats) -> dict[str, float]:
