@@ -24,7 +24,7 @@ from psips.session import Session
 from psips.store import DatabaseStore, Event, Snapshot, open_store
 from psips.store.events import canonical
 from psips.study import ProblemsError, Study, read_csv_rows
-from psips.study.state import SCHEMA
+from psips.study.schema import SCHEMA
 
 MEANS = {"A": (2.0, 1.0), "B": (1.0, 0.5), "C": (0.0, 2.0), "D": (1.5, 3.0)}
 
@@ -381,7 +381,7 @@ def test_the_log_is_what_happened(study: Study) -> None:
 def test_an_unknown_schema(study: Study) -> None:
     study.tell("A", [1.0, 1.0])
     rewrite(study, 2, {**study.events()[1].payload, "schema": SCHEMA + 1})
-    with pytest.raises(InputError, match="has schema '4', but this version of psips reads"):
+    with pytest.raises(InputError, match="has schema 4, but this version of psips reads"):
         Study.open("trial", study.store)
     (sentence,) = study.verify().problems
     assert sentence.startswith("the log cannot be replayed: event 2")

@@ -9,7 +9,7 @@ import pytest
 
 from psips.store import open_store
 from psips.study import Study, transfer
-from psips.study.state import SCHEMAS
+from psips.study.schema import SCHEMAS
 
 EXPORTS = sorted((Path(__file__).parent / "examples").glob("schema-*[a-z].json"))
 EXPORTS = [file for file in EXPORTS if "events" in json.loads(file.read_text())]

@@ -70,6 +70,41 @@ def test_a_key_records_once(served: Served) -> None:
     assert len(served.events()) == 4
 
 
+@pytest.mark.parametrize(
+    ("verb", "body", "code", "sentence"),
+    [
+        ("ask", '{"n": 1, "n": 2}', 400, "the key 'n' comes twice"),
+        ("tell", '{"arm": "A", "values": {"efficacy": 1, "efficacy": 2}}', 400, "comes twice"),
+        ("tell", '{"arm": "A", "values": [1, NaN]}', 400, "NaN is not a number of JSON"),
+        ("tell", '{"arm": "A", "values": [1, 1e999]}', 400, "1e999 is too large"),
+        ("tell", "{" * 10, 400, "this is no JSON"),
+        ("ask", '{"n": true}', 422, "valid integer"),
+        ("ask", '{"expires": true}', 422, "expires"),
+        ("ask", '{"anyway": 1}', 422, "valid boolean"),
+        ("tell", '{"arm": "A", "values": [1, 2], "strict": "yes"}', 422, "valid boolean"),
+        ("tell", '{"arm": "A", "values": [true, 2]}', 422, "must be a number, got true"),
+        ("tell", '{"arm": "A", "values": {"efficacy": true, "toxicity": 2}}', 422, "got true"),
+        (
+            "tell-many",
+            '{"rows": [{"arm": "A", "efficacy": true, "toxicity": 2}]}',
+            422,
+            "must be a number, got True",
+        ),
+        ("correct", '{"result": true, "values": [1, 2]}', 422, "valid integer"),
+    ],
+)
+def test_json_is_read_strictly(
+    served: Served, verb: str, body: str, code: int, sentence: str
+) -> None:
+    before = served.dump()
+    with served.caller("recorder") as http:
+        headers = {"content-type": "application/json"}
+        answer = http.post(f"{served.api}/{verb}", content=body, headers=headers)
+    assert (answer.status_code, answer.json()["exit_code"]) == (code, 2)
+    assert sentence in answer.json()["detail"]
+    assert served.dump() == before
+
+
 def test_problems_are_a_list(served: Served) -> None:
     rows = [
         {"arm": "A", "efficacy": 1.0, "toxicity": 2.0},

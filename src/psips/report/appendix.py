@@ -12,7 +12,8 @@ from psips.problem import Problem
 from psips.report.page import table
 from psips.store import Event, is_time
 from psips.study import Verification
-from psips.study.state import CONFIRMED, CORRECTED, WITHDRAWN, State
+from psips.study.schema import CONFIRMED, CORRECTED, WITHDRAWN
+from psips.study.state import State
 from psips.version import __version__
 
 

@@ -11,7 +11,8 @@ from psips.study.inputs import read_count
 from psips.study.journal import Decide, Entry
 from psips.study.ledger import Result
 from psips.study.requests import CANCEL, CLOSE, CONFIRM, CORRECT, WITHDRAW, Request
-from psips.study.state import CLOSED, CONFIRMED, CORRECTED, WITHDRAWN, State
+from psips.study.schema import CLOSED, CONFIRMED, CORRECTED, WITHDRAWN
+from psips.study.state import State
 
 Find = Callable[[State], Result]
 Change = tuple[Request, Decide]  # what is asked for, and how to decide on the event

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -21,7 +22,8 @@ from psips.store import (
 from psips.study.inputs import ahead, stamp
 from psips.study.people import read_key, signature
 from psips.study.requests import Request
-from psips.study.state import CREATED, SCHEMA, Recorded, State, changes_the_past
+from psips.study.schema import CREATED, SCHEMA
+from psips.study.state import UNREADABLE, Recorded, State, changes_the_past
 
 TAIL = 200  # events after the cached state from which on a new one is saved
 TAIL_SHARE = 0.01  # the same, as a share of a long log
@@ -185,7 +187,8 @@ class Journal:
         if any(map(changes_the_past, events)):  # someone may have worked it out already
             state = self._load()
             events = self._following(state, read(state.seq - 1))
-        state.catch_up(events, lambda seq: read(0, seq))
+        with self._readable():
+            state.catch_up(events, lambda seq: read(0, seq))
         self._know(state)
         if reader is None:
             self._save()
@@ -218,7 +221,21 @@ class Journal:
             self._check(self._seen, self.store.read(self.name, seq - 1, seq))
         state = self._restored(created[0])
         self._kept = 0 if state is None else state.seq
-        return state or State(created[0])
+        with self._readable():
+            return state or State(created[0])
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        """Say of a log whose hashes fit, and that means nothing, that it cannot be read."""
+        try:
+            yield
+        except UNREADABLE as error:
+            if isinstance(error, InputError):
+                raise
+            raise DamagedError(
+                f"the log of {self.name!r} cannot be replayed: {str(error)[:200]}; see "
+                "`psips study verify`"
+            ) from error
 
     def _restored(self, created: Event) -> State | None:
         """Return the cached state; None if it cannot be used."""

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from psips.errors import InputError
 from psips.store import Event
 from psips.store.events import canonical
-from psips.study.state import ASKED, CLOSED, CONFIRMED, CORRECTED, TOLD, WITHDRAWN, State
+from psips.study.schema import ASKED, CLOSED, CONFIRMED, CORRECTED, TOLD, WITHDRAWN
+from psips.study.state import State
 
 ASK, TELL, CORRECT, WITHDRAW = "ask", "tell", "correct", "withdraw"
 CANCEL, CONFIRM, CLOSE = "cancel", "confirm", "close"

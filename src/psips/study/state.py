@@ -31,12 +31,18 @@ from psips.study.holding import Holder
 from psips.study.ledger import Ledger, Result, Values
 from psips.study.people import VERSION
 from psips.study.restoring import fits, no_garbage
+from psips.study.schema import (
+    ASKED,
+    CLOSED,
+    CONFIRMED,
+    CORRECTED,
+    CREATED,
+    TOLD,
+    WITHDRAWN,
+    read_payload,
+)
 
-SCHEMA = 3  # of the events' payloads
-SCHEMAS = (1, 2, 3)  # that can be read
 JUDGED_AGAIN = 3  # from this schema on, a change has what is held judged again
-CREATED, ASKED, TOLD = "created", "asked", "told"
-CORRECTED, WITHDRAWN, CONFIRMED, CLOSED = "corrected", "withdrawn", "confirmed", "closed"
 
 # What a log can raise that its hashes do not forbid, whoever made it.
 UNREADABLE = (
@@ -202,11 +208,6 @@ class State:
             self.closed = True
         elif event.kind == CLOCK:
             self.ledger.set_back(event.at)
-        else:
-            raise InputError(
-                f"event {event.seq} is of the kind {event.kind!r}, which this version of "
-                "psips does not know"
-            )
         if changed and event.kind != TOLD and data["schema"] >= JUDGED_AGAIN:
             self.holder.judge_again()
         if data.get("key"):
@@ -380,14 +381,10 @@ def _check_link(event: Event, seq: int, previous: str, at: str) -> None:
 
 
 def _read_payload(event: Event) -> dict[str, Any]:
-    data = event.payload
-    if not isinstance(data, dict) or data.get("schema") not in SCHEMAS:
-        found = data.get("schema") if isinstance(data, dict) else data
-        raise InputError(
-            f"event {event.seq} of {event.study!r} has schema {str(found)[:50]!r}, but this "
-            f"version of psips reads schemas up to {SCHEMA}"
-        )
-    if event.seq == 1 and (event.kind != CREATED or event.previous != START):
+    data = read_payload(event)
+    if (event.seq == 1) != (event.kind == CREATED) or (
+        event.seq == 1 and event.previous != START
+    ):
         raise InputError(f"the log of {event.study!r} does not begin with its creation")
     return data
 

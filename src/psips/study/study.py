@@ -30,8 +30,9 @@ from psips.study.people import read_key
 from psips.study.registration import registration
 from psips.study.requests import ASK, TELL, Request, duration
 from psips.study.rows import Row
+from psips.study.schema import ASKED
 from psips.study.slips import FarValueWarning
-from psips.study.state import ASKED, State
+from psips.study.state import State
 from psips.study.telling import Receipt, Telling, read_rows
 from psips.study.view import View
 

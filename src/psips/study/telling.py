@@ -11,8 +11,9 @@ from psips.problem.measurements import is_frame, means_refused, summary_column
 from psips.study.deliveries import Delivery, check_repetition
 from psips.study.journal import Entry
 from psips.study.rows import ProblemsError, Row, asked_row, check_rows
+from psips.study.schema import TOLD
 from psips.study.slips import find_slips
-from psips.study.state import TOLD, Recorded, State
+from psips.study.state import Recorded, State
 
 
 class Receipt(NamedTuple):

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from psips.errors import InputError
+from psips.input.escaping import as_json
+from psips.input.strict_json import read_json
 from psips.store import ConflictError, DamagedError, Event, Store, broken_links, open_store
 from psips.store.events import canonical
-from psips.study.state import UNREADABLE, State
+from psips.study.plain import status_data
+from psips.study.state import UNREADABLE
+from psips.study.study import Study
 from psips.study.verification import event_at
 
 LARGEST_FILE = 2_000_000_000  # bytes of an export
+LONGEST_NAME = 200  # characters of a study's, that a database holds
 
 
 def backup(store: Store, file: Path) -> dict[str, str]:
@@ -85,16 +90,16 @@ def import_export(store: Store, file: Path) -> tuple[str, str]:
     """
     try:
         if file.stat().st_size > LARGEST_FILE:
-            raise InputError(f"{file.name} is too large for an export")
-        data = json.loads(file.read_text(encoding="utf-8"))
+            raise InputError("it is too large for an export")
+        data = read_json(file.read_bytes())
         name = data["study"]
-        if not name.isprintable():
+        if not name.isprintable() or not 1 <= len(name) <= LONGEST_NAME:
             raise ValueError(name)
         events = [_event(name, entry) for entry in data["events"]]
     except OSError as error:
         raise InputError(f"cannot read {file}: {error.strerror}") from None
-    except InputError:
-        raise
+    except InputError as error:
+        raise InputError(f"{file.name[:100]}: {error}") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(
             f"{file.name} is not what `psips study export --format json` writes"
@@ -124,11 +129,19 @@ def _check(name: str, events: Sequence[Event]) -> None:
 
 
 def _check_replay(name: str, events: Sequence[Event]) -> None:
-    """Refuse a log that could not be opened, whatever its hashes say."""
+    """Refuse a log that could not be opened, whatever its hashes say: open it elsewhere."""
     _check(name, events)
     try:
-        State(events[0]).catch_up(events[1:], lambda seq: events[:seq])  # it can be opened
-    except UNREADABLE as error:
+        with open_store("sqlite://", create=True) as trial:
+            with trial.writing(name) as writer:
+                writer.copy(events)
+            study = Study.open(name, trial)
+            state = study.state
+            with suppress(ValueError, OverflowError):  # then it is not cached
+                state.snapshot()
+            as_json(status_data(state, study.status(), study.open_tickets()))
+            study.diagnosis()
+    except (*UNREADABLE, ArithmeticError) as error:
         raise DamagedError(
             f"the log of {name[:100]!r} cannot be replayed: {str(error)[:200]}; nothing was "
             "copied"

@@ -6,23 +6,44 @@ from concurrent.futures import wait
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request
-from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+)
 
 from psips.store import DamagedError, StoreError
 from psips.study import Receipt, Study
 from psips.study.ledger import Ticket
 from psips.web.addresses import name_of, slug
+from psips.web.bodies import StrictRoute
 from psips.web.desks import Desk, Desks
 from psips.web.people import OWNER, RECORDER, Person, Porter, require
 from psips.web.problems import NOT_FOUND, STOPPED, RefusedError
 
-router = APIRouter(prefix="/api/v1")
+router = APIRouter(prefix="/api/v1", route_class=StrictRoute)
 
 PATIENCE = 0.7  # seconds that a list waits for studies that are being read
 MOST_ROWS = 10_000  # results, tickets or events in one request
 Number = StrictFloat | StrictInt
+
+
+def _numbers(values: Any) -> Any:
+    """Refuse truth values: in JSON true is not 1."""
+    every = values.values() if isinstance(values, dict) else values
+    for cell in every if isinstance(values, dict | list) else [values]:
+        if isinstance(cell, bool):
+            raise ValueError(f"a value must be a number, got {str(cell).lower()}")
+    return values
+
+
 Values = Annotated[  # checked with the study at hand, which says more than a type can
     Any,
+    AfterValidator(_numbers),
     Field(
         description="By objective, in their order, or one number.",
         json_schema_extra={
@@ -50,7 +71,7 @@ class Ask(_Order):
 
     n: StrictInt = Field(1, ge=1, le=MOST_ROWS, description="How many tickets.")
     expires: Number | None = Field(None, description="Seconds after which tickets expire.")
-    anyway: bool = Field(False, description="Give out tickets of a stopped study too.")
+    anyway: StrictBool = Field(False, description="Give out tickets of a stopped study too.")
 
 
 class Tell(_Order):
@@ -60,7 +81,7 @@ class Tell(_Order):
     arm: str | None = Field(None, description="What was measured, if there is no ticket.")
     item: str | None = Field(None, description="The same, if the arms share items.")
     values: Values
-    strict: bool = Field(False, description="Refuse values that are far from the others.")
+    strict: StrictBool = Field(False, description="Refuse values that are far from the others.")
 
 
 class TellMany(_Order):
@@ -70,7 +91,7 @@ class TellMany(_Order):
         description="Each with a ticket or an arm, and a value for each objective.",
         max_length=MOST_ROWS,
     )
-    strict: bool = Field(False, description="Refuse values that are far from the others.")
+    strict: StrictBool = Field(False, description="Refuse values that are far from the others.")
 
 
 class Withdraw(_Order):

@@ -100,7 +100,8 @@ async def _invalid(request: Request, error: Exception) -> Response:
         place = ".".join(str(part) for part in one["loc"] if part != "body")
         if one["type"] == "json_invalid":
             code, place = MALFORMED, ""
-        message = f"{place}: {one['msg']}" if place else str(one["msg"])
+        said = one.get("ctx", {}).get("error") if one["type"] == "json_invalid" else None
+        message = f"{place}: {one['msg']}" if place else str(said or one["msg"])
         problems.append({"message": message[:300], "line": None, "field": place[:100] or None})
     detail = problems[0]["message"] if problems else "the request cannot be read"
     data = {"status": code, "exit_code": 2, "detail": detail, "problems": problems}

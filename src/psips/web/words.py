@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from psips.input.quantities import in_words
 from psips.store import CLOCK, Event, is_time
-from psips.study.state import ASKED, CLOSED, CONFIRMED, CORRECTED, CREATED, TOLD, WITHDRAWN
+from psips.study.schema import ASKED, CLOSED, CONFIRMED, CORRECTED, CREATED, TOLD, WITHDRAWN
 
 LISTED = 4  # results or tickets of an event that are named
 
