@@ -6,7 +6,7 @@ import socket
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -80,10 +80,10 @@ def form_token(html: str) -> str:
 
 
 @contextmanager
-def running(store: str, behind_proxy: bool = False) -> Iterator[str]:
+def running(store: str, proxies: Sequence[str] = (), api_docs: str = "open") -> Iterator[str]:
     """Serve a store from a thread; yield the URL."""
     with open_store(store) as opened, socket.create_server(("127.0.0.1", 0)) as listening:
-        server = uvicorn.Server(settings(make_app(opened), behind_proxy))
+        server = uvicorn.Server(settings(make_app(opened, api_docs), proxies))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         while not server.started:

@@ -15,10 +15,13 @@ import httpx
 import pytest
 
 import hostile_files
+from psips.errors import InputError
 from psips.store import open_store
 from psips.store.tokens import Tokens
 from psips.web import uploads
 from psips.web.addresses import slug
+from psips.web.desks import Desks
+from psips.web.server import check_proxies
 from web.conftest import NAME, Served, form_token, running
 
 PATH = f"/studies/{slug(NAME)}"
@@ -145,8 +148,8 @@ def guessing(served: Served) -> tuple[int, int]:
         for i in range(10):
             sent = {"token": f"psips_{i}", "form_token": token}
             assert browser.post("/sign-in", data=sent).status_code == 403
-        right = {"token": served.tokens["owner"], "form_token": token}
-        return browser.post("/sign-in", data=right).status_code, 429
+        sent = {"token": "psips_10", "form_token": token}
+        return browser.post("/sign-in", data=sent).status_code, 429
 
 
 def replayed(served: Served) -> tuple[int, int]:
@@ -160,7 +163,7 @@ def replayed(served: Served) -> tuple[int, int]:
         other = {**order, "values": [9.0, 9.0]}
         code = http.post(f"{served.api}/tell", json=other).status_code
         assert served.dump() == before
-        return code, 422
+        return code, 409
 
 
 def replayed_form(served: Served) -> tuple[int, int]:
@@ -365,7 +368,7 @@ MAKE_TOKENS = {"an expired token", "a revoked token", "the cookie of a revoked t
 def test_attack(served: Served, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if name in SLOW:
         monkeypatch.setattr("psips.web.guard.BODY_TIME", 2.0)
-        monkeypatch.setattr("psips.web.server.FIRST", 2.0)
+        monkeypatch.setattr("psips.web.connections.HEAD_TIME", 2.0)
     served.tokens["nobody"] = "psips_x"
     before, events = served.dump(), served.events()
     code, expected = ATTACKS[name](served)
@@ -388,6 +391,14 @@ def test_only_this_machine_without_tokens(alone: Served) -> None:
     for headers in (
         {"host": "evil.example"},  # a name that its owner lets point at 127.0.0.1
         {"host": "127.0.0.1.evil.example"},
+        {"host": "127.0.0.1:evil.example"},
+        {"host": "127.0.0.1:80@evil.example"},
+        {"host": "127.0.0.1:99999"},
+        {"host": "127.0.0.1:"},
+        {"host": "[::1]evil.example"},
+        {"host": "[::1"},
+        {"host": "localhost,evil.example"},
+        {"host": "localhost."},
         {"x-forwarded-for": "203.0.113.9"},
     ):
         with httpx.Client(headers=headers) as http:
@@ -442,7 +453,7 @@ def test_cookies_and_headers(served: Served) -> None:
 def test_secure_behind_tls(served: Served) -> None:
     proxied = {"x-forwarded-proto": "https", "x-forwarded-for": "203.0.113.9"}
     with (
-        running(served.store, behind_proxy=True) as where,
+        running(served.store, proxies=["127.0.0.1"]) as where,
         httpx.Client(base_url=where, headers=proxied) as browser,
     ):
         page = browser.get("/sign-in")
@@ -551,3 +562,139 @@ def test_a_file_of_too_many_rows(served: Served) -> None:
     text = "arm,efficacy,toxicity\n" + "A,1,2\n" * 10_001
     code, expected = wrong_upload("a.csv", text.encode(), 422)(served)
     assert code == expected
+
+
+# Who asks comes before what is asked for
+
+
+def test_what_exists_is_not_told_to_strangers(served: Served) -> None:
+    missing = f"{served.url}/api/v1/studies/missing"
+    with served.caller() as http:
+        for path in ("", "/results", "/log", "/changes"):
+            there, nowhere = http.get(f"{served.api}{path}"), http.get(f"{missing}{path}")
+            assert there.status_code == nowhere.status_code == 401
+            assert there.content == nowhere.content
+            assert there.headers["www-authenticate"] == "Bearer"
+        for body in (b"{}", b'{"arm": ', b""):
+            kind = {"content-type": "application/json"}
+            there = http.post(f"{served.api}/tell", content=body, headers=kind)
+            nowhere = http.post(f"{missing}/tell", content=body, headers=kind)
+            assert there.status_code == nowhere.status_code == 401
+            assert there.content == nowhere.content
+    with served.visitor() as browser:
+        data = {"form_token": form_token(browser.get("/sign-in").text)}
+        for study in (PATH, "/studies/missing"):
+            assert browser.post(f"{study}/ask", data=data).status_code == 401
+            to = browser.get(study).headers["location"]
+            assert to == f"/sign-in?to={study}"
+
+
+def test_strangers_do_not_wait_for_a_study(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a study is read, who may not reach it is told so at once."""
+    release = threading.Event()
+    real = Desks._open
+
+    def slowly(self: Desks, name: str) -> object:
+        assert release.wait(60)
+        return real(self, name)
+
+    monkeypatch.setattr(Desks, "_open", slowly)
+    with open_store(url) as store:
+        made = {"viewer": Tokens(store).add("v", "viewer")}
+    with running(url) as where:
+        try:
+            served = Served(where, url, made)
+            for role, code in ((None, 401), ("viewer", 403)):
+                with served.caller(role) as http:
+                    answer = http.post(f"{served.api}/tell", json=GOOD, timeout=5)
+                    assert answer.status_code == code
+                with served.visitor(role) as browser:
+                    token = form_token(browser.get("/" if role else "/sign-in").text)
+                    data = {"n": "1", "form_token": token}
+                    answer = browser.post(f"{PATH}/ask", data=data, timeout=5)
+                    assert answer.status_code == code
+        finally:
+            release.set()
+
+
+# Wrong tokens
+
+
+def tries(browser: httpx.Client, token: str, address: str = "") -> int:
+    sent = {"token": token, "form_token": form_token(browser.get("/sign-in").text)}
+    headers = {"x-forwarded-for": address} if address else {}
+    return browser.post("/sign-in", data=sent, headers=headers).status_code
+
+
+def test_wrong_tokens_lock_nobody_out(served: Served) -> None:
+    with served.visitor() as browser:
+        codes = [tries(browser, f"psips_{i}") for i in range(12)]
+        assert codes == [403] * 10 + [429] * 2
+        assert tries(browser, served.tokens["viewer"]) == 303
+
+
+def test_wrong_tokens_of_many_addresses(served: Served) -> None:
+    with (
+        running(served.store, proxies=["127.0.0.1"]) as where,
+        httpx.Client(base_url=where, timeout=30) as browser,
+    ):
+        for i in range(250):
+            assert tries(browser, f"psips_{i}", f"203.0.113.{i}") == 403
+        assert tries(browser, served.tokens["viewer"], "198.51.100.1") == 303
+
+
+@pytest.mark.parametrize("proxies", [[], ["10.9.9.9", "10.8.0.0/16"]])
+def test_only_our_proxies_are_believed(served: Served, proxies: list[str]) -> None:
+    """Who says that others send their requests counts as who they are."""
+    headers = {"x-forwarded-proto": "https"}
+    with (
+        running(served.store, proxies) as where,
+        httpx.Client(base_url=where, headers=headers, timeout=30) as browser,
+    ):
+        assert "Secure" not in browser.get("/sign-in").headers["set-cookie"]
+        codes = [tries(browser, f"psips_{i}", f"203.0.113.{i}") for i in range(11)]
+        assert codes == [403] * 10 + [429]
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ("*", "must be an address like 10.0.0.5 or a network like 10.0.0.0/24, got '*'"),
+        ("proxy.example", "got 'proxy.example'"),
+        ("0.0.0.0/0", "would believe everybody"),
+        ("::/0", "would believe everybody"),
+    ],
+)
+def test_what_is_no_proxy(given: str, sentence: str) -> None:
+    check_proxies(["127.0.0.1", "::1", "10.0.0.0/24"])
+    with pytest.raises(InputError) as caught:
+        check_proxies([given])
+    assert sentence in str(caught.value)
+
+
+# How the JSON interface is used
+
+
+@pytest.mark.parametrize(
+    ("chosen", "stranger", "known"),
+    [("open", 200, 200), ("token", 401, 200), ("off", 404, 404)],
+)
+def test_the_interface_is_shown_to(
+    served: Served, chosen: str, stranger: int, known: int
+) -> None:
+    with running(served.store, api_docs=chosen) as where:
+        there = Served(where, served.store, served.tokens)
+        for path in ("/api/v1/docs", "/api/v1/openapi.json"):
+            with there.caller() as http:
+                assert http.get(f"{where}{path}").status_code == stranger
+            with there.caller("viewer") as http:
+                assert http.get(f"{where}{path}").status_code == known
+            with there.visitor("viewer") as browser:
+                assert browser.get(path).status_code == known
+
+
+def test_sign_in_takes_no_large_forms(served: Served) -> None:
+    with served.visitor() as browser:
+        token = form_token(browser.get("/sign-in").text)
+        data = {"token": "x" * 30_000, "form_token": token}
+        assert browser.post("/sign-in", data=data).status_code == 413

@@ -440,15 +440,15 @@ def test_tokens_on_the_command_line(
 
 def test_what_cannot_be_served(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(InputError, match=r"only 127\.0\.0\.1 is served: make one first"):
-        serve(url, "0.0.0.0", 0, False, print)
+        serve(url, "0.0.0.0", 0, print)
     with pytest.raises(InputError, match="no store"):
-        serve(f"{url}x", "127.0.0.1", 0, False, print)
+        serve(f"{url}x", "127.0.0.1", 0, print)
     with pytest.raises(InputError, match="from 0 to 65535, got 99999"):
-        serve(url, "127.0.0.1", 99999, False, print)
+        serve(url, "127.0.0.1", 99999, print)
     with open_store(url) as store:
         Tokens(store).add("ann", "owner")
     with pytest.raises(InputError, match="cannot listen on 'no such host'"):
-        serve(url, "no such host", 0, False, print)
+        serve(url, "no such host", 0, print)
 
 
 def test_who_on_the_command_line(

@@ -49,6 +49,20 @@ def run(
             help="Trust what a proxy on this machine says about the client and TLS.",
         ),
     ] = False,
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Address or network of a proxy to trust instead; can be repeated.",
+            metavar="ADDRESS",
+        ),
+    ] = None,
+    api_docs: Annotated[
+        str,
+        typer.Option(
+            help="Who may read what the JSON interface takes and gives: open (everybody), "
+            "token (who has one), off."
+        ),
+    ] = "open",
 ) -> None:
     """Serve studies to browsers, and to programs as JSON. Ctrl-C ends it."""
     if context.invoked_subcommand is not None:
@@ -63,7 +77,8 @@ def run(
             f"the package {error.name!r}, which serves pages, is missing: "
             "pip install 'psips[web]'"
         ) from None
-    start(checked_store(store), host, port, behind_proxy, typer.echo)
+    proxies = proxy or (["127.0.0.1", "::1"] if behind_proxy else [])
+    start(checked_store(store), host, port, typer.echo, proxies, api_docs)
 
 
 @token.command(epilog=examples("psips serve token add ann --role recorder --days 30"))

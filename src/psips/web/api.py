@@ -22,7 +22,7 @@ from psips.study.ledger import Ticket
 from psips.web.addresses import name_of, slug
 from psips.web.bodies import StrictRoute
 from psips.web.desks import Desk, Desks
-from psips.web.people import OWNER, RECORDER, Person, Porter, require
+from psips.web.people import OWNER, RECORDER, Person, require
 from psips.web.problems import NOT_FOUND, STOPPED, RefusedError
 
 router = APIRouter(prefix="/api/v1", route_class=StrictRoute)
@@ -132,9 +132,19 @@ class Close(_Order):
 
 
 def caller(request: Request) -> Person:
-    """Return who calls."""
-    porter: Porter = request.app.state.porter
-    return porter.by_token(request)
+    """Return who calls, whom the guard has identified."""
+    person: Person = request.scope["psips.person"]
+    return person
+
+
+def recorder(who: Annotated[Person, Depends(caller)]) -> Person:
+    """Return who records."""
+    return require(who, RECORDER)
+
+
+def owner(who: Annotated[Person, Depends(caller)]) -> Person:
+    """Return who closes a study."""
+    return require(who, OWNER)
 
 
 def desk_of(
@@ -153,7 +163,10 @@ def find_desk(desks: Desks, path: str, wait: float | None = None) -> Desk:
     return desks.get(name, wait)
 
 
+# Who comes before where: parameters are looked up in their order.
 Caller = Annotated[Person, Depends(caller)]
+Recorder = Annotated[Person, Depends(recorder)]
+Owner = Annotated[Person, Depends(owner)]
 At = Annotated[Desk, Depends(desk_of)]
 After = Annotated[int, Query(ge=0, le=2**31, description="Only those with a larger number.")]
 Limit = Annotated[int, Query(ge=1, le=MOST_ROWS)]
@@ -198,7 +211,7 @@ def overview(desks: Desks) -> list[dict[str, Any]]:
 
 
 @router.get("/studies/{study}", summary="What is known")
-def status(at: At, _: Caller) -> dict[str, Any]:
+def status(_: Caller, at: At) -> dict[str, Any]:
     """Return what `psips study status --json` prints, the design's names and the promise."""
     look = at.look()
     problem = look.problem
@@ -211,13 +224,13 @@ def status(at: At, _: Caller) -> dict[str, Any]:
 
 
 @router.get("/studies/{study}/changes", summary="The number of the last event")
-def changes(at: At, _: Caller) -> dict[str, int]:
+def changes(_: Caller, at: At) -> dict[str, int]:
     """Return the number of the last event: when it grows, there is something new."""
     return {"event": at.last()}
 
 
 @router.get("/studies/{study}/results", summary="The results")
-def results(at: At, _: Caller, after: After = 0, limit: Limit = 1000) -> dict[str, Any]:
+def results(_: Caller, at: At, after: After = 0, limit: Limit = 1000) -> dict[str, Any]:
     """Return results by number, the withdrawn and the held ones included."""
     with at.study() as opened:
         ledger, objectives = opened.state.ledger, opened.problem.objectives
@@ -227,7 +240,7 @@ def results(at: At, _: Caller, after: After = 0, limit: Limit = 1000) -> dict[st
 
 
 @router.get("/studies/{study}/log", summary="The log of events")
-def log(at: At, _: Caller, after: After = 0, limit: Limit = 1000) -> dict[str, Any]:
+def log(_: Caller, at: At, after: After = 0, limit: Limit = 1000) -> dict[str, Any]:
     """Return events with who recorded them, and their hashes."""
     with at.study() as opened:
         events = opened.store.read(opened.name, after, after + limit)
@@ -235,9 +248,8 @@ def log(at: At, _: Caller, after: After = 0, limit: Limit = 1000) -> dict[str, A
 
 
 @router.post("/studies/{study}/ask", summary="Ask what to measure next")
-def ask(at: At, who: Caller, order: Ask) -> dict[str, Any]:
+def ask(who: Recorder, at: At, order: Ask) -> dict[str, Any]:
     """Give out tickets; 409 and none of them once the study has stopped, unless `anyway`."""
-    require(who, RECORDER)
     with at.study(who.name) as opened:
         tickets = ask_for(opened, order)
         return {"tickets": [t.to_dict() for t in tickets], "stopped": opened.stopped}
@@ -257,9 +269,8 @@ def ask_for(opened: Study, order: Ask) -> list[Ticket]:
 
 
 @router.post("/studies/{study}/tell", summary="Tell one result")
-def tell(at: At, who: Caller, order: Tell) -> dict[str, Any]:
+def tell(who: Recorder, at: At, order: Tell) -> dict[str, Any]:
     """Record one result, by its ticket or by its arm."""
-    require(who, RECORDER)
     with at.study(who.name) as opened:
         receipt = opened.tell(
             order.arm,
@@ -273,17 +284,15 @@ def tell(at: At, who: Caller, order: Tell) -> dict[str, Any]:
 
 
 @router.post("/studies/{study}/tell-many", summary="Tell several results")
-def tell_many(at: At, who: Caller, order: TellMany) -> dict[str, Any]:
+def tell_many(who: Recorder, at: At, order: TellMany) -> dict[str, Any]:
     """Record results as one event: all of them, or none if one is wrong."""
-    require(who, RECORDER)
     with at.study(who.name) as opened:
         return receipt_data(opened.tell_many(order.rows, strict=order.strict, key=order.key))
 
 
 @router.post("/studies/{study}/correct", summary="Correct a result")
-def correct(at: At, who: Caller, order: Correct) -> dict[str, Any]:
+def correct(who: Recorder, at: At, order: Correct) -> dict[str, Any]:
     """Replace values of a result, those that change; the old ones stay in the log."""
-    require(who, RECORDER)
     with at.study(who.name) as opened:
         which = {"ticket": order.ticket, "result": order.result}
         return receipt_data(
@@ -292,9 +301,8 @@ def correct(at: At, who: Caller, order: Correct) -> dict[str, Any]:
 
 
 @router.post("/studies/{study}/withdraw", summary="Withdraw a result")
-def withdraw(at: At, who: Caller, order: Withdraw) -> dict[str, Any]:
+def withdraw(who: Recorder, at: At, order: Withdraw) -> dict[str, Any]:
     """Take a result out of the count for good; it stays in the log."""
-    require(who, RECORDER)
     with at.study(who.name) as opened:
         which = {"ticket": order.ticket, "result": order.result}
         return receipt_data(
@@ -303,9 +311,8 @@ def withdraw(at: At, who: Caller, order: Withdraw) -> dict[str, Any]:
 
 
 @router.post("/studies/{study}/confirm", summary="Confirm what waits")
-def confirm(at: At, who: Caller, order: Confirm) -> dict[str, Any]:
+def confirm(who: Recorder, at: At, order: Confirm) -> dict[str, Any]:
     """Confirm a result that is held, or a change that another person has recorded."""
-    require(who, RECORDER)
     with at.study(who.name) as opened:
         return receipt_data(
             opened.confirm(
@@ -315,18 +322,16 @@ def confirm(at: At, who: Caller, order: Confirm) -> dict[str, Any]:
 
 
 @router.post("/studies/{study}/cancel", summary="Take back tickets")
-def cancel(at: At, who: Caller, order: Cancel) -> dict[str, Any]:
+def cancel(who: Recorder, at: At, order: Cancel) -> dict[str, Any]:
     """Take back tickets: they no longer count as pending."""
-    require(who, RECORDER)
     with at.study(who.name) as opened:
         opened.cancel(*order.tickets, reason=order.reason, key=order.key)
     return {"cancelled": order.tickets}
 
 
 @router.post("/studies/{study}/close", summary="Close the study")
-def close(at: At, who: Caller, order: Close) -> dict[str, Any]:
+def close(who: Owner, at: At, order: Close) -> dict[str, Any]:
     """End the study: nothing can be recorded after it. For owners."""
-    require(who, OWNER)
     with at.study(who.name) as opened:
         opened.close(order.reason, key=order.key)
     return {"closed": True}

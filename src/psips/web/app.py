@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -17,23 +18,33 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from psips.errors import InputError
+from psips.store import StoreError
 from psips.store.database import DatabaseStore
 from psips.store.tokens import Tokens
 from psips.version import __version__
 from psips.web import api, forms, pages, uploads
+from psips.web.connections import HEALTH
 from psips.web.desks import Desks
-from psips.web.guard import Guard
+from psips.web.guard import OPEN, Guard
 from psips.web.people import Porter
 from psips.web.problems import BAD_INPUT, MALFORMED, NOT_FOUND, code_of, problem_data
 
+HEALTH_TIME = 5.0  # seconds that the store may take to say that it is there
 THREADS = 64  # requests that are worked on at once; others wait
 HERE = Path(__file__).parent
 LOG = logging.getLogger("psips.web")
 
 
-def make_app(store: DatabaseStore) -> Guard:
-    """Return the application that serves a store."""
-    tokens = Tokens(store)
+def make_app(store: DatabaseStore, api_docs: str = OPEN) -> Guard:
+    """Return the application that serves a store.
+
+    Parameters
+    ----------
+    store : DatabaseStore
+    api_docs : "open", "token" or "off"
+        Who may read how the JSON interface is used.
+    """
+    porter = Porter(Tokens(store))
     desks = Desks(store)
 
     @asynccontextmanager
@@ -52,7 +63,7 @@ def make_app(store: DatabaseStore) -> Guard:
         openapi_url="/api/v1/openapi.json",
         lifespan=life,
     )
-    app.state.desks, app.state.porter = desks, Porter(tokens)
+    app.state.desks, app.state.porter = desks, porter
     app.include_router(api.router)
     app.include_router(forms.router)
     app.include_router(uploads.router)
@@ -63,13 +74,36 @@ def make_app(store: DatabaseStore) -> Guard:
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(Exception, _broken)
 
-    @app.get("/healthz", include_in_schema=False)
-    def healthz() -> Response:
+    health = Health(store)
+
+    @app.get(HEALTH, include_in_schema=False)
+    async def healthz() -> Response:
         """Say whether the store can be read."""
-        store.studies()
+        await health.check()
         return JSONResponse({"ok": True})
 
-    return Guard(app, tokens.needed)  # around all of it, failures included
+    return Guard(app, porter, api_docs)  # around all of it, failures included
+
+
+class Health:
+    """Whether the store can be read: asked in a thread of its own, which no request holds up.
+
+    Requests at the same time share an answer.
+    """
+
+    def __init__(self, store: DatabaseStore) -> None:
+        self._store = store
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="psips-health")
+        self._asked: Future[list[str]] | None = None
+
+    async def check(self) -> None:
+        """Raise `StoreError` if the store cannot be read within some seconds."""
+        if self._asked is None or self._asked.done():
+            self._asked = self._thread.submit(self._store.studies)
+        done, _ = await asyncio.wait([asyncio.wrap_future(self._asked)], timeout=HEALTH_TIME)
+        if not done:
+            raise StoreError(f"the store has not answered for {HEALTH_TIME:g} seconds")
+        done.pop().result()
 
 
 def answer(request: Request, data: dict[str, Any]) -> Response:

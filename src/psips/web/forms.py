@@ -77,14 +77,21 @@ def recorder(person: Annotated[Person, Depends(visitor)]) -> Person:
     return require(person, RECORDER)
 
 
-def desk_at(request: Request, study: str) -> Desk:
+def owner(person: Annotated[Person, Depends(visitor)]) -> Person:
+    """Return who closes a study."""
+    return require(person, OWNER)
+
+
+def desk_at(request: Request, study: str, _: Annotated[Person, Depends(visitor)]) -> Desk:
     """Return the desk of the study in the path."""
     return find_desk(request.app.state.desks, study)
 
 
-Sent = Annotated[Posted, Depends(posted)]
+# Who comes before where, and that before what: parameters are looked up in their order.
 Recorder = Annotated[Person, Depends(recorder)]
+Owner = Annotated[Person, Depends(owner)]
 At = Annotated[Desk, Depends(desk_at)]
+Sent = Annotated[Posted, Depends(posted)]
 
 
 @router.get("/sign-in")
@@ -132,7 +139,7 @@ def done(study: str, opened: Study, sent: Posted, before: int) -> Response:
 
 
 @router.post("/studies/{study}/ask")
-def ask(request: Request, study: str, at: At, who: Recorder, sent: Sent) -> Response:
+def ask(request: Request, study: str, who: Recorder, at: At, sent: Sent) -> Response:
     """Give out tickets."""
     errors: dict[str, str] = {}
     n = _read(errors, "n", lambda: _whole("the number of measurements", sent["n"] or "1"))
@@ -161,7 +168,7 @@ def ask(request: Request, study: str, at: At, who: Recorder, sent: Sent) -> Resp
 
 
 @router.post("/studies/{study}/tell")
-def tell(request: Request, study: str, at: At, who: Recorder, sent: Sent) -> Response:
+def tell(request: Request, study: str, who: Recorder, at: At, sent: Sent) -> Response:
     """Record a result; each thing that is wrong with it is said beside its field."""
     with at.study(who.name) as opened:
         objectives = opened.problem.objectives
@@ -203,8 +210,8 @@ def change_result(
     study: str,
     number: int,
     change: str,
-    at: At,
     who: Recorder,
+    at: At,
     sent: Sent,
 ) -> Response:
     """Correct, withdraw or confirm a result, with a reason."""
@@ -251,7 +258,7 @@ def change_result(
 
 
 @router.post("/studies/{study}/events/{number}/confirm")
-def confirm_event(study: str, number: int, at: At, who: Recorder, sent: Sent) -> Response:
+def confirm_event(study: str, number: int, who: Recorder, at: At, sent: Sent) -> Response:
     """Confirm a change that another person has recorded."""
     with at.study(who.name) as opened:
         before = opened.state.seq
@@ -260,7 +267,7 @@ def confirm_event(study: str, number: int, at: At, who: Recorder, sent: Sent) ->
 
 
 @router.post("/studies/{study}/cancel")
-def cancel(study: str, at: At, who: Recorder, sent: Sent) -> Response:
+def cancel(study: str, who: Recorder, at: At, sent: Sent) -> Response:
     """Take back a ticket."""
     with at.study(who.name) as opened:
         before = opened.state.seq
@@ -269,9 +276,8 @@ def cancel(study: str, at: At, who: Recorder, sent: Sent) -> Response:
 
 
 @router.post("/studies/{study}/close")
-def close(study: str, at: At, who: Recorder, sent: Sent) -> Response:
+def close(study: str, who: Owner, at: At, sent: Sent) -> Response:
     """End a study."""
-    require(who, OWNER)
     if sent["name"] != at.name:
         raise RefusedError(
             FORBIDDEN, "the study was not closed: type its name exactly to close it"

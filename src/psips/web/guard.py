@@ -1,20 +1,29 @@
-"""What every request passes: limits of size and time, where it comes from, headers, the log."""
+"""What every request passes: limits of size and time, who and where it is from, the log."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
+import re
 import time
-from collections.abc import Callable
 from typing import Any
 
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from psips.errors import InputError
+from psips.web.connections import HEALTH
+from psips.web.people import Porter
+from psips.web.problems import NOT_FOUND, NOT_SIGNED_IN, code_of
 
 LARGEST_BODY = 4_000_000  # bytes
+LARGEST_SIGN_IN = 20_000  # bytes, of people whom we do not know yet
 BODY_TIME = 20.0  # seconds in which a body must have come
 LOCAL = ("127.0.0.1", "localhost", "::1")
 SAFE = ("GET", "HEAD", "OPTIONS")
+DOCUMENTATION = ("/api/v1/docs", "/api/v1/openapi.json")
+OPEN, TOKEN, OFF = "open", "token", "off"  # who may read it
 LOG = logging.getLogger("psips.web")
 
 POLICY = (
@@ -32,6 +41,9 @@ HEADERS = {
 }
 
 Message = dict[str, Any]
+_LOCAL_HOST = re.compile(
+    r"(?:127\.0\.0\.1|localhost|\[::1\])(?::([0-9]{1,5}))?", re.IGNORECASE | re.ASCII
+)
 
 
 class TooMuchError(HTTPException):
@@ -44,14 +56,18 @@ class Guard:
     Parameters
     ----------
     app : ASGI application
-    needs_tokens : callable
-        Whether there are tokens. Without them only this machine is served, by names that
-        no page elsewhere can make a browser take for its own.
+    porter : Porter
+        Knows whether there are tokens. Without them only this machine is served, by names that
+        no page elsewhere can make a browser take for its own. With them, who calls the JSON
+        interface is looked at here, before anything of the request is.
+    api_docs : "open", "token" or "off"
+        Who may read how the JSON interface is used.
     """
 
-    def __init__(self, app: Any, needs_tokens: Callable[[], bool]) -> None:
+    def __init__(self, app: Any, porter: Porter, api_docs: str = OPEN) -> None:
         self._app = app
-        self._needs_tokens = needs_tokens
+        self._porter = porter
+        self._api_docs = api_docs
 
     async def __call__(self, scope: Message, receive: Any, send: Any) -> None:
         """Handle one request."""
@@ -86,17 +102,24 @@ class Guard:
 
     async def _refusal(self, scope: Message) -> tuple[int, str] | None:
         """Say why a request is not even looked at."""
+        if scope["path"] == HEALTH:
+            return None
         given = _given(scope)
         host = given.get("host", "")
-        if scope["path"] == "/healthz":
-            return None
-        if not await asyncio.to_thread(self._needs_tokens):
-            local = (scope.get("client") or ("",))[0] in LOCAL
-            if not local or _name(host) not in LOCAL or "x-forwarded-for" in given:
-                return 403, (
-                    "this server has no tokens yet, so only its own machine is served, as "
-                    "127.0.0.1: make one with `psips serve token add NAME --role owner`"
-                )
+        try:
+            if not await asyncio.to_thread(self._porter.tokens.needed):
+                local = (scope.get("client") or ("",))[0] in LOCAL
+                if not local or not is_local(host) or "x-forwarded-for" in given:
+                    return 403, (
+                        "this server has no tokens yet, so only its own machine is served, as "
+                        "127.0.0.1: make one with `psips serve token add NAME --role owner`"
+                    )
+            if scope["path"] in DOCUMENTATION and self._api_docs == OFF:
+                return NOT_FOUND, "this server does not show how its JSON interface is used"
+            if scope["path"].startswith("/api/"):
+                await asyncio.to_thread(self._identify, scope)
+        except InputError as error:
+            return code_of(error), str(error)
         origin = given.get("origin")
         if scope["method"] not in SAFE and origin is not None:
             scheme, _, of = origin.partition("://")
@@ -108,6 +131,14 @@ class Guard:
                 return 415, "send JSON, and say so: Content-Type: application/json"
         return None
 
+    def _identify(self, scope: Message) -> None:
+        """Note who calls the JSON interface; `RefusedError` if it is nobody we know."""
+        request = Request(scope)
+        if scope["path"] not in DOCUMENTATION:
+            scope["psips.person"] = self._porter.by_token(request)
+        elif self._api_docs == TOKEN:
+            self._porter.reader(request)
+
 
 class _Body:
     """Receives a body as long as it is neither too large nor too slow."""
@@ -115,31 +146,34 @@ class _Body:
     def __init__(self, scope: Message, receive: Any) -> None:
         self._receive = receive
         self._got = 0
-        self._until = time.monotonic() + BODY_TIME
+        self._left = BODY_TIME  # of the time that we have waited for the client
         self._whole = False
+        self._most = LARGEST_SIGN_IN if scope["path"] == "/sign-in" else LARGEST_BODY
         length = _given(scope).get("content-length", "0")
-        if not length.isdecimal() or int(length[:20]) > LARGEST_BODY:
-            raise _too_large()
+        if not length.isdecimal() or int(length[:20]) > self._most:
+            raise self._too_large()
 
     async def __call__(self) -> Message:
         if self._whole:  # what comes now is the end of the connection, whenever that is
             return dict(await self._receive())
+        began = time.monotonic()
         try:
-            left = self._until - time.monotonic()
-            message: Message = await asyncio.wait_for(self._receive(), max(left, 0.0))
+            message: Message = await asyncio.wait_for(self._receive(), max(self._left, 0.0))
         except TimeoutError:
             raise TooMuchError(
                 408, f"the request took longer than {BODY_TIME:g} seconds to arrive"
             ) from None
+        self._left -= time.monotonic() - began
         self._got += len(message.get("body", b""))
         self._whole = not message.get("more_body", False)
-        if self._got > LARGEST_BODY:
-            raise _too_large()
+        if self._got > self._most:
+            raise self._too_large()
         return message
 
-
-def _too_large() -> TooMuchError:
-    return TooMuchError(413, f"a request has at most {LARGEST_BODY:,} bytes: send less at once")
+    def _too_large(self) -> TooMuchError:
+        return TooMuchError(
+            413, f"this request has at most {self._most:,} bytes: send less at once"
+        )
 
 
 async def _refuse(send: Any, code: int, sentence: str) -> None:
@@ -155,6 +189,8 @@ async def _refuse(send: Any, code: int, sentence: str) -> None:
         (b"content-length", str(len(body)).encode()),
         (b"connection", b"close"),
     ]
+    if code == NOT_SIGNED_IN:
+        headers.append((b"www-authenticate", b"Bearer"))
     await send({"type": "http.response.start", "status": code, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
@@ -175,14 +211,15 @@ def _given(scope: Message) -> dict[str, str]:
     return {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in scope["headers"]}
 
 
-def _name(host: str) -> str:
-    """Return the name in a Host header.
+def is_local(host: str) -> bool:
+    """Whether a Host header is a name of this machine, with or without a port.
 
     Examples
     --------
-    >>> _name("127.0.0.1:8765"), _name("[::1]:8765"), _name("evil.example")
-    ('127.0.0.1', '::1', 'evil.example')
+    >>> is_local("127.0.0.1:8765"), is_local("[::1]:8765"), is_local("LocalHost")
+    (True, True, True)
+    >>> is_local("evil.example"), is_local("[::1]evil.example"), is_local("127.0.0.1:80@evil")
+    (False, False, False)
     """
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0].lower()
+    found = _LOCAL_HOST.fullmatch(host)
+    return found is not None and int(found[1] or 0) < 2**16

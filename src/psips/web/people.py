@@ -18,7 +18,8 @@ from psips.web.problems import FORBIDDEN, NOT_SIGNED_IN, TOO_MANY, RefusedError
 COOKIE = "psips"  # of who has signed in
 VISIT = "psips_visit"  # of every browser: what its forms are tied to
 WINDOW = 300.0  # seconds
-TRIES, ALL_TRIES = 10, 200  # failed sign-ins in that time: of one address, of all
+TRIES = 10  # wrong tokens of an address in that time before the next one has to wait
+REMEMBERED = 10_000  # wrong tokens of all addresses
 VIEWER, RECORDER, OWNER = ROLES
 DOES = {VIEWER: "look", RECORDER: "record", OWNER: "close a study"}
 
@@ -39,11 +40,11 @@ class Porter:
 
     def __init__(self, tokens: Tokens) -> None:
         self.tokens = tokens
-        self._failed: deque[tuple[float, str]] = deque()
+        self._failed: deque[tuple[float, str]] = deque(maxlen=REMEMBERED)
         self._lock = threading.Lock()
 
     def by_token(self, request: Request) -> Person:
-        """Return who calls the JSON interface."""
+        """Return who calls the JSON interface, as the header of the request says."""
         if not self.tokens.needed():
             return Person(None, OWNER)
         scheme, _, secret = request.headers.get("authorization", "").partition(" ")
@@ -57,6 +58,10 @@ class Porter:
         request.scope["psips.who"] = ascii(token.name)
         return Person(token.name, token.role)
 
+    def reader(self, request: Request) -> Person:
+        """Return who reads how the JSON interface is used: a program or a person."""
+        return self.by_cookie(request) or self.by_token(request)
+
     def by_cookie(self, request: Request) -> Person | None:
         """Return who looks at a page; None if they have to sign in first."""
         if not self.tokens.needed():
@@ -69,25 +74,31 @@ class Porter:
         return Person(token.name, token.role)
 
     def sign_in(self, request: Request, secret: str) -> str:
-        """Return the secret of a new visit, if the token is valid and tries are left."""
-        address = request.client.host if request.client else ""
-        with self._lock:
-            least = time.monotonic() - WINDOW
-            while self._failed and self._failed[0][0] < least:
-                self._failed.popleft()
-            mine = sum(1 for _, other in self._failed if other == address)
-            if mine >= TRIES or len(self._failed) >= ALL_TRIES:
-                raise RefusedError(
-                    TOO_MANY, "too many wrong tokens were tried: wait five minutes"
-                )
+        """Return the secret of a new visit, if the token is valid.
+
+        A valid token is let in however many wrong ones came before: those are 256 random bits
+        away from it, and whoever sends them must not be able to lock others out.
+        """
         token = self.tokens.find(secret.strip())
-        if token is None:
-            with self._lock:
-                self._failed.append((time.monotonic(), address))
+        if token is not None:
+            return self.tokens.sign_in(token)
+        if self._tried(request.client.host if request.client else "") > TRIES:
             raise RefusedError(
-                FORBIDDEN, "this token is not valid: it is mistyped, expired or revoked"
+                TOO_MANY,
+                "this token is not valid, and too many others were tried: wait five minutes",
             )
-        return self.tokens.sign_in(token)
+        raise RefusedError(
+            FORBIDDEN, "this token is not valid: it is mistyped, expired or revoked"
+        )
+
+    def _tried(self, address: str) -> int:
+        """Note a wrong token, and return how many came from an address of late."""
+        with self._lock:
+            at = time.monotonic()
+            self._failed.append((at, address))
+            while self._failed[0][0] < at - WINDOW:
+                self._failed.popleft()
+            return sum(1 for _, other in self._failed if other == address)
 
 
 def require(person: Person, role: str) -> Person:

@@ -30,7 +30,7 @@ PREVIEWED = 20  # rows
 
 
 @router.post("/studies/{study}/upload")
-def upload(request: Request, at: At, who: Recorder, sent: Sent) -> Response:
+def upload(request: Request, who: Recorder, at: At, sent: Sent) -> Response:
     """Show what a file of results says, and everything that is wrong with it."""
     if sent.file is None or not sent.file[1]:
         errors = {"file": "choose a CSV file that is not empty"}
@@ -40,7 +40,7 @@ def upload(request: Request, at: At, who: Recorder, sent: Sent) -> Response:
 
 
 @router.post("/studies/{study}/upload/confirm")
-def confirm_upload(request: Request, study: str, at: At, who: Recorder, sent: Sent) -> Response:
+def confirm_upload(request: Request, study: str, who: Recorder, at: At, sent: Sent) -> Response:
     """Record the results of a file that was shown before."""
     try:
         data = base64.b64decode(sent["data"], validate=True)
