@@ -180,7 +180,7 @@ def test_the_page_judges_every_rule_and_names_its_worst_cells() -> None:
 
 
 def test_the_page_names_the_default() -> None:
-    assert Rule(Rules().stopping, Rules().calibration, Rules().kappa).name == DEFAULT
+    assert Rule(Rules().stopping, Rules().calibration, Rules().tuning.kappa).name == DEFAULT
     assert DEFAULT in [rule.name for rule in RULES]
     sentence = f"`{DEFAULT}` is the default."
     assert sentence in markdown([counted(DEFAULT, "random", 0.1, 0)])

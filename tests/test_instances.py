@@ -51,7 +51,7 @@ def test_listing() -> None:
         *("adverse", "ties", "hub", "linear-ties"),
         *("correlated-alternative", "linear", "linear-pair", "linear-slope"),
         "dose-finding",
-        *("untold", "untold-line", "untold-linear", "chances", "shared-items"),
+        *("noisy-arms", "untold", "untold-line", "untold-linear", "chances", "shared-items"),
         *("beside-tolerance", "beside-limit"),
     }
     assert entries["correlated"].params == {"rho": 0.0}

@@ -11,8 +11,9 @@ from scipy import stats
 
 from psips import NoiseGuess, Problem, Session
 from psips.aliases import Floats
+from psips.kernels.moderation import take_in
 from psips.kernels.posterior import Posterior, posterior_of
-from psips.kernels.scatter import Scatter, empty_scatter, students_share, take_in
+from psips.kernels.scatter import Scatter, empty_scatter, students_share
 from psips.kernels.shifts import growth
 from psips.session.joint import _of_binary
 

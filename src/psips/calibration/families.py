@@ -309,6 +309,10 @@ def _noise() -> list[Family]:
         *untold(gap=0.3, d=6, spread=4.0),
         *untold(gap=0.3, shape="student"),
         *untold(gap=0.3, shape="lognormal"),
+        *(
+            Family("noise", "noisy-arms", {"K": K, "noisy": noisy, "d": d})
+            for K, noisy, d in ((20, 1, 1), (20, 10, 1), (60, 1, 2), (60, 10, 1), (60, 30, 1))
+        ),
         *(Family("noise", "chances", {"p": p, "gap": 0.08}) for p in (0.02, 0.5, 0.9)),
         *(Family("noise", "untold-line", params) for params in lines),
         Family("noise", "untold-line", {"slope": 0.05, "K": 2}, share=0.25),

@@ -17,8 +17,9 @@ from psips.kernels.fitted import settle_fit
 from psips.kernels.grids import floats, floats2
 from psips.kernels.jit import bare, kernel, part
 from psips.kernels.model import BALL, BOX, Model
+from psips.kernels.moderation import take_in
 from psips.kernels.records import Record, record
-from psips.kernels.scatter import ENOUGH, Scatter, empty_scatter, take, take_in
+from psips.kernels.scatter import ENOUGH, Scatter, empty_scatter, take
 
 REFACTOR_EVERY = 512  # rank-one updates of F between two fresh factorisations
 EARLY = 4  # least squares: with fewer results than this many a feature, F is always fresh

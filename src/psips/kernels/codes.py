@@ -11,3 +11,5 @@ HEURISTIC, PROVEN, SHARP, MEASURED = range(4)
 # What the stopping rule 'certified' is to prove: all answers, so many in, or one.
 WHOLE, COUNT, SETTLE = range(3)
 GOAL, AIM = range(2)  # places of it, and of how many or which answer
+# Arms from which on estimated variances can inform each other, see `psips.kernels.moderation`.
+FEWEST = 6

@@ -185,7 +185,8 @@ def refresh_means(p: Posterior) -> int:
     for a in range(p.mu.shape[0]):
         for c in range(p.mu.shape[1]):
             p.mu[a, c] = p.theta[a, c]
-        if p.known[a] != p.N[a] or p.pooled:
+        stale = p.own.shape[0] > 0 and p.C[a, 0, 0] != p.own[a, 0, 0]
+        if p.known[a] != p.N[a] or p.pooled or stale:
             p.known[a] = p.N[a]
             fill(p, a)
             arm = a

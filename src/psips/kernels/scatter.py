@@ -1,7 +1,9 @@
 """How results of an arm scatter, and the covariance of its mean that follows.
 
 Known noise: Sigma_a is given. Unknown noise, OWN: Sigma_a is estimated from the results of the
-arm alone, its variances as they are and its correlations drawn towards 0 by d + 1 results.
+arm, its correlations drawn towards 0 by d + 1 results, and its variances towards that of the
+other arms as far as these are alike (`psips.kernels.moderation`): with the variance s0^2 and
+the d0 degrees of freedom that they are worth, a variance is (d0 s0^2 + nu s^2) / (d0 + nu).
 POOLED: from the results of all arms. A mean then has Student's law, not a normal one, and what
 stopping rules look at is its far tail. So the covariance is inflated: with ``level`` the square
 z^2 of the normal that the rule looks at, by the t^2 / z^2 at which Student's law has the tail
@@ -32,6 +34,9 @@ from psips.kernels.records import Record, record
 
 LATEST = 60.0  # exponent from which on Student's tail is as good as infinite
 ENOUGH = 1.0  # degrees of freedom from which on noise counts as known
+VARIANCE, DEGREES, LEAST = range(3)  # places in Scatter.prior
+OUTLYING = 4.0  # times the common variance: from there on an arm's variance is its own
+NOW, THEN = range(2)  # places in Scatter.fitted
 FORMS = 4  # matrices that a covariance of linear problems is kept in, `psips.kernels.fitted`
 
 
@@ -52,6 +57,8 @@ class Scatter(Record):
     C: Floats  # (K, d, d) covariance of each arm's mean; linear: see `psips.kernels.fitted`
     freedom: Floats  # (K,) degrees of freedom of the noise; below 1 it is not known yet
     level: Floats  # (1,) z^2
+    prior: Floats  # (3, d) s0^2, d0, and from which nu on they count; zeros at first
+    fitted: Floats  # (2,) results, and how many there were when ``prior`` was estimated
 
 
 def empty_scatter(model: Model) -> Scatter:
@@ -74,6 +81,8 @@ def empty_scatter(model: Model) -> Scatter:
         C=np.zeros((matrices, d, d)),
         freedom=np.zeros(each),
         level=np.zeros(1),
+        prior=np.zeros((3, d)),
+        fitted=np.zeros(2),
     )
 
 
@@ -159,7 +168,36 @@ def covariance(noise: NoiseModel, s: Scatter, arm: int, out: Floats) -> float:
             for a in range(first, last):
                 free[c, e] += max(s.count[a, c, e] - 1.0, 0.0)
                 out[c, e] += add_up(s, a, c, e)
-    return normalise(noise, s, first, last, free, out)
+    if noise.mode == OWN:
+        for c in range(d):
+            if free[c, c] <= 0.0 or (noise.binary[c] == 0.0 and not out[c, c] > 0.0):
+                return 0.0
+    least = normalise(noise, s, first, last, free, out)
+    if noise.mode == OWN:
+        least = draw_together(noise, s, free, out)
+    return least
+
+
+@part
+def draw_together(noise: NoiseModel, s: Scatter, free: Floats, out: Floats) -> float:
+    """Draw the variances of a covariance towards those of other arms; return its freedom.
+
+    A variance that is far larger than theirs, or of too few results to tell, stays as it is.
+    """
+    d = out.shape[0]
+    least = np.inf
+    for c in range(d):
+        own, nu, common = out[c, c], free[c, c], s.prior[VARIANCE, c]
+        worth = s.prior[DEGREES, c]
+        if noise.binary[c] != 0.0 or nu < s.prior[LEAST, c] or own > OUTLYING * common:
+            worth = 0.0
+        least = min(least, nu + worth)
+        if worth > 0.0:
+            share = math.sqrt((worth * common / own + nu) / (worth + nu))
+            for e in range(d):
+                out[c, e] *= share
+                out[e, c] *= share
+    return least - (d - 1.0)
 
 
 @part
@@ -303,17 +341,3 @@ def settle(noise: NoiseModel, s: Scatter, N: Floats, arm: int, theta: Floats) ->
         for c in range(d):
             for e in range(d):
                 s.C[arm, c, e] *= factor
-
-
-@kernel
-def take_in(
-    noise: NoiseModel, s: Scatter, N: Floats, arm: int, x: Floats, theta: Floats
-) -> None:
-    """Take in a result and settle the arms that it says something of."""
-    take(s, arm, x)
-    if noise.mode != POOLED:
-        settle(noise, s, N, arm, theta)
-        return
-    for a in range(N.shape[0]):
-        if N[a] > 0.0:
-            settle(noise, s, N, a, theta)

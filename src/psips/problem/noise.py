@@ -12,6 +12,7 @@ import numpy as np
 from psips.aliases import Floats
 from psips.errors import InputError, quote, unknown
 from psips.input.checks import Nested, by_name, frozen, nested, read_covariance, read_positive
+from psips.kernels.codes import FEWEST
 from psips.kernels.model import EACH, OWN, POOLED, SHARED, NoiseModel
 from psips.problem.scales import Scale
 
@@ -147,6 +148,8 @@ def noise_model(
             matrix = read_covariance(objectives, guess.covariance) * turn + 0.0
             worth = guess.results * arms
         least = 1 + max(0, math.ceil((d - worth) / arms))
+        if mode == OWN and K >= FEWEST:
+            least = min(least, 2)  # arms may inform each other; if not, more are asked for
     binary = np.array([float(scale.binary) for scale in scales])
     ends = signs[:, None] * [scale.ends for scale in scales]
     low, high = ends.min(axis=1), ends.max(axis=1)

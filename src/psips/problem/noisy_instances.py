@@ -58,6 +58,33 @@ def untold(
     )
 
 
+def noisy_arms(
+    K: int = 20, noisy: int = 1, gap: float = 3.0, d: int = 1, told: str = "per-arm"
+) -> Truth:
+    """Arm 1 is the best by gap; the first ``noisy`` of K arms are ten times as noisy."""
+    check_positive("gap", gap)
+    check_count("K", K, 2)
+    check_count("d", d, 1)
+    if not 1 <= noisy <= K:
+        raise InputError(f"noisy must be from 1 to K = {K}, got {noisy}")
+    _check_told(told)
+    means = np.repeat(-gap * (1.0 + np.arange(K) % 3)[:, None], d, axis=1)
+    means[0] = 0.0
+    sizes = np.where(np.arange(K) < noisy, 100.0, 1.0)
+    names = [f"objective {c + 1}" for c in range(d)]
+    return Truth(
+        Problem(name="noisy-arms", objectives=names, covariance=told, arms=K),
+        means,
+        "gaussian",
+        Problem(
+            name="noisy-arms",
+            objectives=names,
+            covariance=sizes[:, None, None] * np.eye(d),
+            arms=K,
+        ),
+    )
+
+
 def chances(p: float = 0.5, gap: float = 0.08, told: str = "per-arm") -> Truth:
     """Binary results of 3 arms: arm 1 has the chance p + gap of a 1, the others p."""
     check_positive("gap", gap)
@@ -147,6 +174,7 @@ def _check_told(told: str) -> None:
 
 BUILDERS: dict[str, Callable[..., Truth]] = {
     "untold": untold,
+    "noisy-arms": noisy_arms,
     "untold-linear": untold_linear,
     "untold-line": untold_line,
     "chances": chances,

@@ -28,11 +28,13 @@ from psips.kernels.functionals import weigh_account
 from psips.kernels.jit import address, no_steps
 from psips.kernels.loop import ASK, PREDICT, RUN, TELL, drive
 from psips.kernels.model import Model
+from psips.kernels.moderation import least_freedom
 from psips.kernels.noise import Source, nowhere
 from psips.kernels.outcome import HINT, OUTCOMES, STOPPED, Outcome
 from psips.kernels.posterior import OWN as REFRESHED
 from psips.kernels.ratio import looked_at
 from psips.kernels.rival import Rival, empty_rival
+from psips.kernels.scatter import LEAST
 from psips.kernels.scene import LITERALS, PROPOSALS, Scene, empty_scene
 from psips.kernels.state import ASKED, LEARN, NEW, REBUILD, STEPS, Learner, Run, empty_learner
 from psips.rules.program import Program
@@ -71,7 +73,9 @@ class Engine(Uncertainty):
         self.room: Floats = np.full(2, budget)
         capacity = 0 if program.published else capacity_for(model)
         self.belief: Belief = empty_belief(model)
-        self.belief.scatter.level[0] = looked_at(program.options.calibration.log_inverse)
+        log_inverse = program.options.calibration.log_inverse
+        self.belief.scatter.level[0] = looked_at(log_inverse)
+        self.belief.scatter.prior[LEAST] = least_freedom(math.exp(-log_inverse))
         self._scene: Scene = empty_scene(model, self.belief, capacity)
         self.front: Front = self._scene.front
         self.cover: Cover = self._scene.cover
@@ -444,7 +448,8 @@ class Engine(Uncertainty):
             raise ValueError(f"format {state.get('format')!r} in the place of {FORMAT}")
         fill(self.belief, state["belief"])
         if len(self.belief.scatter.C):
-            fill(self.belief.scatter, state["scatter"])
+            before = plain_of(self.belief.scatter, None)  # older snapshots lack a field or two
+            fill(self.belief.scatter, {**before, **state["scatter"]})
         posterior = arrays_of(self._scene.posterior)
         fill_arrays({name: posterior[name] for name in REFRESHED}, state["posterior"])
         fill(self.front, state["front"])
