@@ -409,14 +409,14 @@ def test_a_value_that_is_a_slip(run: Any, folder: Path) -> None:
     assert code == 0
     assert out.startswith("recorded result 4; ")
     assert err == (
-        "psips: warning: efficacy = 3450 is 3,415 standard deviations from the other results "
-        "of arm 'A' (about 35.05): if it is a slip, `psips study correct trial --result 4 "
-        "--value efficacy=34.5`\n"
+        "psips: warning: efficacy = 3450 is 3,415 standard deviations (1 each) from the other "
+        "results of arm 'A' (about 35.05): if it is a slip, `psips study correct trial "
+        "--result 4 --value efficacy=34.5`\n"
     )
     assert json.loads(run(f"{told} A --value efficacy=345 --json")[1])["warnings"] != []
     code, out, err = run(f"{told} A --value efficacy=-34.5 --strict")
     assert (code, out) == (2, "")
-    assert "efficacy = -34.5 is 70 standard deviations from" in err
+    assert "efficacy = -34.5 is 70 standard deviations (1 each) from" in err
     assert run("correct trial --result 4 --value efficacy=34.5")[0] == 0
     assert run("withdraw trial --result 5")[0] == 0
     # An arm without results is compared with the others, and less strictly.
@@ -426,7 +426,7 @@ def test_a_value_that_is_a_slip(run: Any, folder: Path) -> None:
     (folder / "a.csv").write_text("arm,efficacy,toxicity\nD,34,2\nD,34,2\nD,34,20\n")
     code, _, err = run("tell trial --csv a.csv --strict")
     assert code == 2
-    assert err.startswith("psips: a.csv line 4: toxicity = 20 is 36 standard deviations from")
+    assert err.startswith("psips: a.csv line 4: toxicity = 20 is 36 standard deviations (0.5")
 
 
 def test_ordinary_noise_is_no_slip(run: Any, folder: Path) -> None:

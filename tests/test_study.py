@@ -381,7 +381,7 @@ def test_the_log_is_what_happened(study: Study) -> None:
 def test_an_unknown_schema(study: Study) -> None:
     study.tell("A", [1.0, 1.0])
     rewrite(study, 2, {**study.events()[1].payload, "schema": SCHEMA + 1})
-    with pytest.raises(InputError, match="has schema 4, but this version of psips reads"):
+    with pytest.raises(InputError, match="has schema 5, but this version of psips reads"):
         Study.open("trial", study.store)
     (sentence,) = study.verify().problems
     assert sentence.startswith("the log cannot be replayed: event 2")

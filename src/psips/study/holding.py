@@ -1,17 +1,20 @@
 """Results that the noise cannot explain are held: recorded, but not counted until confirmed.
 
 The noise is registered, so it can be said what it cannot do: put two results of one arm
-more than ``limit`` standard deviations of their difference apart. A result that far from
-all others of its arm is held. If the arm has one other result only, nobody knows which of
-the two is wrong, and both are held, until a third agrees with one of them. An arm's only
-result has none to be compared with: if it lies that far outside everything that was measured
-of other arms, it waits for a second that agrees with it.
+more than ``limit`` standard deviations of their difference apart, by the noise of that arm
+where each has its own. A result that far from all others of its arm is held. If the arm has one
+other result only, nobody knows which of the two is wrong, and both are held, until a third
+agrees with one of them. An arm's only result has none to be compared with: if it lies that far
+outside everything that was measured of other arms, it waits for a second that agrees with it.
 
 A result that counts is put in doubt by a new one only. When results are corrected, withdrawn
 or confirmed, those that are held are judged again, and count if their reason has gone.
 
-If the noise is not registered but estimated, nothing is held: there is no saying what it
-cannot do. Values that are missing are not compared.
+If the noise is not registered but estimated, or guessed, nothing is held: there is no saying
+what it cannot do. Values that are missing are not compared, nor are values of 0 or 1.
+
+Events of older schemas were judged by one noise for all arms (the mean of theirs, or a guess),
+and keep that meaning: ``own_noise`` says which of the two is in force.
 
 All of this is a function of the results in the order in which they were told, and of those
 changes.
@@ -26,6 +29,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psips.aliases import Floats
+from psips.diagnostics.noise_scale import given_deviations
 
 if TYPE_CHECKING:
     from psips.problem import Problem
@@ -37,13 +41,15 @@ class Holder:
 
     def __init__(self, problem: Problem, limit: float | None) -> None:
         self.limit = limit
+        self.own_noise = True
         self._problem = problem
-        sd = np.sqrt(np.diag(problem.usual_covariance))  # NaN if it is not known
-        self._sd = sd * math.sqrt(2.0)  # of a difference
+        usual = np.sqrt(np.diag(problem.usual_covariance))  # NaN if it is not known
+        self._usual = np.broadcast_to(usual, (problem.K, problem.d))
+        self._own = given_deviations(problem)
         self._arms = {arm: place for place, arm in enumerate(problem.arms)}
         self._of: list[list[Result]] = [[] for _ in problem.arms]
         self._count = np.zeros(len(self._arms), np.int64)
-        shape = (len(self._arms), len(self._sd))
+        shape = (problem.K, problem.d)
         self._low, self._high = np.full(shape, math.inf), np.full(shape, -math.inf)
         self._opened: int | None = None  # the arm of the first result that counts
 
@@ -150,6 +156,11 @@ class Holder:
         sole = next(r for r in self._of[first] if r.counts)
         return self._is_outside(first, sole) and self._doubt(first)
 
+    @property
+    def _sd(self) -> Floats:
+        """Standard deviations (K, d) of one result of each arm, NaN where nothing is held."""
+        return self._own if self.own_noise else self._usual
+
     def _agree(self, one: Result, other: Result) -> bool:
         return not self._far(one, self._compared(other), self._compared(other))
 
@@ -157,12 +168,18 @@ class Holder:
         """Whether a result is far outside what was measured of the other arms."""
         others = self._count > 0
         others[arm] = False
-        if not others.any():
+        if self.limit is None or not others.any():
             return False
-        return self._far(result, self._low[others].min(axis=0), self._high[others].max(axis=0))
+        x, low, high = self._compared(result), self._low[others], self._high[others]
+        reach = self.limit * np.hypot(self._sd[arm], self._sd[others])
+        known = np.isfinite(low) & np.isfinite(reach)
+        above = ((x - high > reach) | ~known).all(axis=0)
+        below = ((low - x > reach) | ~known).all(axis=0)
+        return bool(np.any((above | below) & known.any(axis=0) & np.isfinite(x)))
 
     def _far(self, result: Result, low: Floats, high: Floats) -> bool:
-        x = self._compared(result)
-        beyond = np.maximum(low - x, x - high) / self._sd
-        known = np.isfinite(low) & np.isfinite(x) & np.isfinite(self._sd)
+        """Whether a result is far from others of its arm, which lie between these."""
+        x, sd = self._compared(result), math.sqrt(2.0) * self._sd[self._arms[result.arm]]
+        beyond = np.maximum(low - x, x - high) / sd
+        known = np.isfinite(low) & np.isfinite(x) & np.isfinite(sd)
         return self.limit is not None and not bool((beyond[known] <= self.limit).all())

@@ -15,8 +15,8 @@ from psips.store import CLOCK, Event, is_time
 
 CREATED, ASKED, TOLD = "created", "asked", "told"
 CORRECTED, WITHDRAWN, CONFIRMED, CLOSED = "corrected", "withdrawn", "confirmed", "closed"
-SCHEMA = 3  # of the events' payloads
-SCHEMAS = (1, 2, 3)  # that can be read
+SCHEMA = 4  # of the events' payloads
+SCHEMAS = (1, 2, 3, 4)  # that can be read
 MOST = 2**63 - 1
 LARGEST = 1e300  # of a number, either way
 

@@ -1,28 +1,29 @@
 """Values so far from what is known that they are likely slips of a keyboard.
 
 Noise alone does not take a result ten standard deviations away from the others of its arm: a
-decimal point, a unit or a column does, or a variance that was registered too small.
+decimal point, a unit or a column does, or a variance that was registered too small. The
+standard deviations are those in force, see `psips.diagnostics.noise_scale`: of a value as
+assumed it is said by chance in one of 10,000 cases at most.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from psips.aliases import Floats
+from psips.diagnostics.noise_scale import NoiseScale, noise_scale
 from psips.problem import Problem
 from psips.problem.noise import KNOWN
 from psips.study.ledger import Result, Values
 from psips.study.rows import Told
 
-FAR = 10.0  # standard deviations from the median of the arm's results
 ENOUGH = 1000  # results of an arm that are looked at, the latest
-VERY_FAR = 100.0  # the same from every other arm, for an arm without results
+VERY_FAR = 100.0  # standard deviations from every other arm, for an arm without results
 SPREADS = 10.0  # and so many times what lies between the other arms
-LEAST = 10  # results from which on standard deviations are estimated, if they are not given
-NORMAL = 1.4826  # standard deviations of a normal in its median distance from the median
 NEAR = 5.0  # standard deviations within which a value is offered instead
 SLIPS = (10.0, 100.0, 1000.0, 0.1, 0.01, 0.001, -1.0)  # what a value may be off by
 
@@ -46,59 +47,77 @@ def find_slips(
     told : sequence of Told
         The new ones, which are compared with each other as well.
     """
-    sd = _deviations(problem, results, told)
     new: dict[str, list[int]] = {}
     for place, one in enumerate(told):
         new.setdefault(one.arm, []).append(place)
-    old: dict[str, list[Values]] = {}
+    if not new:
+        return []
+    rows: dict[str, list[Values]] = {arm: [] for arm in problem.arms}
     for result in results:
-        if result.arm in new and not result.withdrawn:
-            old.setdefault(result.arm, []).append(result.values)
-    found: list[tuple[int, int, float, str]] = []  # place, objective, compared with, whose
+        if not result.withdrawn:
+            rows[result.arm].append(result.values)
+    for one in told:
+        rows[one.arm].append(one.values)
+    if problem.noise == KNOWN and all(len(rows[arm]) > 1 for arm in new):
+        rows = {arm: rows[arm] if arm in new else [] for arm in rows}  # others tell nothing
+    latest = [_compared(problem, rows[arm][-ENOUGH:]) for arm in problem.arms]
+    arms = np.repeat(np.arange(problem.K), [len(some) for some in latest])
+    scale = noise_scale(problem, arms, np.concatenate(latest))
+    found: list[_Far] = []
     for arm, places in new.items():
-        known = old.get(arm, [])[-ENOUGH:]
+        a = problem.arm_index(arm)
         values = _compared(problem, [told[place].values for place in places])
-        whose = f"the other results of arm {arm!r}"
-        rows = np.concatenate([_compared(problem, known), values])
-        if len(rows) >= 3:
-            centre = _median(rows)
-            for k, c in np.argwhere(np.abs(values - centre) > FAR * sd).tolist():
-                found.append((places[k], c, float(centre[c]), whose))
-        elif len(rows) == 2:
-            for c in np.flatnonzero(np.abs(rows[1] - rows[0]) > FAR * sd).tolist():
-                found.append((places[-1], c, float(rows[0, c]), whose))
+        if len(latest[a]) == 1:
+            found += _far_from_others(scale, a, places[0], values[0])
         else:
-            for c, middle in _far_from_others(problem, results, told, arm, values[0], sd):
-                found.append((places[0], c, middle, "every other arm"))
+            found += _far_from_its_own(scale, a, arm, places, values, latest[a])
     return [
-        _sentence(problem, study, len(results) + place + 1, told[place], c, middle, sd, whose)
-        for place, c, middle, whose in sorted(found)
+        _sentence(problem, study, len(results) + far.place + 1, told[far.place], far)
+        for far in sorted(found)
     ]
 
 
-def _far_from_others(
-    problem: Problem,
-    results: Sequence[Result],
-    told: Sequence[Told],
-    arm: str,
-    values: Floats,
-    sd: Floats,
-) -> list[tuple[int, float]]:
-    """Compare the first result of an arm with the other arms: objectives, and the nearest."""
-    rows: dict[str, list[Values]] = {}
-    known = [(one.arm, one.values) for one in results if not one.withdrawn]
-    for other, row in (*known, *((one.arm, one.values) for one in told)):
-        if other != arm:
-            rows.setdefault(other, []).append(row)
-    if not rows:
-        return []
-    medians = np.array([_median(_compared(problem, r[-ENOUGH:])) for r in rows.values()])
+class _Far(NamedTuple):
+    """A value that is far: of which result and objective, from what, in which unit."""
+
+    place: int
+    objective: int
+    middle: float
+    sd: float
+    whose: str
+
+
+def _far_from_its_own(
+    scale: NoiseScale, a: int, arm: str, places: Sequence[int], values: Floats, rows: Floats
+) -> list[_Far]:
+    """Compare new results of an arm with its others; of two, the second with the first."""
+    middle, reach = scale.centre[a], scale.reach[a]
+    if len(rows) == 2:
+        places, values, middle = places[-1:], rows[1:], rows[0]
+        reach = reach * math.sqrt(2.0)
+    whose = f"the other results of arm {arm!r}"
+    return [
+        _Far(places[k], c, float(middle[c]), float(scale.sd[a, c]), whose)
+        for k, c in np.argwhere(np.abs(values - middle) > reach).tolist()
+    ]
+
+
+def _far_from_others(scale: NoiseScale, a: int, place: int, values: Floats) -> list[_Far]:
+    """Compare the first result of an arm with the medians of the other arms."""
     far = []
-    for c in range(problem.d):
-        known = medians[np.isfinite(medians[:, c]), c]
+    for c in range(len(values)):
+        others = np.flatnonzero(np.isfinite(scale.centre[:, c]))
+        others = others[others != a]
+        if not len(others):
+            continue
+        known = scale.centre[others, c]
         away = np.abs(known - values[c])
-        if len(known) and away.min() > max(VERY_FAR * sd[c], SPREADS * np.ptp(known)):
-            far.append((c, float(known[away.argmin()])))
+        each = np.maximum(VERY_FAR * scale.sd[:, c], scale.reach[:, c])
+        reach = np.hypot(each[a], each[others]) / math.sqrt(2.0)
+        if np.all(away > np.maximum(reach, SPREADS * np.ptp(known))):
+            near = int(away.argmin())
+            sd = float(scale.sd[a, c])
+            far.append(_Far(place, c, float(known[near]), sd, "every other arm"))
     return far
 
 
@@ -107,53 +126,19 @@ def _compared(problem: Problem, rows: Sequence[Values]) -> Floats:
     return problem.compared(np.array(rows, dtype=np.float64).reshape(-1, problem.d))
 
 
-def _median(rows: Floats) -> Floats:
-    """Return the median of each column; NaN of one in which everything is missing."""
-    seen = [column[np.isfinite(column)] for column in rows.T]
-    return np.array([np.median(one) if len(one) else np.nan for one in seen])
-
-
-def _deviations(problem: Problem, results: Sequence[Result], told: Sequence[Told]) -> Floats:
-    """Return the standard deviations (d,) of one result; NaN while they are not known.
-
-    If they are to be estimated: by the median distance from the medians of the arms, which a
-    slip does not change much.
-    """
-    given = np.sqrt(np.diag(problem.usual_covariance))
-    if problem.noise == KNOWN or not np.isnan(given).all():
-        return given
-    rows: dict[str, list[Values]] = {}
-    pairs = [(result.arm, result.values) for result in results if not result.withdrawn]
-    for arm, values in (*pairs, *((one.arm, one.values) for one in told)):
-        rows.setdefault(arm, []).append(values)
-    enough = [_compared(problem, some[-ENOUGH:]) for some in rows.values() if len(some) > 2]
-    if sum(map(len, enough)) < LEAST:
-        return given
-    away = np.abs(np.concatenate([some - _median(some) for some in enough]))
-    sd = NORMAL * _median(away)
-    return np.where(sd > 0, sd, np.nan)
-
-
-def _sentence(
-    problem: Problem,
-    study: str,
-    number: int,
-    told: Told,
-    c: int,
-    middle: float,
-    sds: Floats,
-    whose: str,
-) -> str:
-    objective, value, sd = problem.objectives[c], told.values[c], float(sds[c])
+def _sentence(problem: Problem, study: str, number: int, told: Told, far: _Far) -> str:
+    c, middle, sd = far.objective, far.middle, far.sd
+    objective, value = problem.objectives[c], told.values[c]
     assert value is not None
     point = np.zeros(problem.d)
     point[c] = middle
     about = float(problem.measured(point)[c])
     meant = _instead(value, lambda v: _away(problem, c, v, middle) / sd)
+    unit = f"{sd:.3g} each{', of logarithms' if problem.scales[c].log else ''}"
     return (
         f"{told.where}{objective} = {value:g} is {_away(problem, c, value, middle) / sd:,.0f} "
-        f"standard deviations from {whose} (about {about:g}): if it is a slip, `psips study "
-        f"correct {study} --result {number} --value {objective}={meant}`"
+        f"standard deviations ({unit}) from {far.whose} (about {about:g}): if it is a slip, "
+        f"`psips study correct {study} --result {number} --value {objective}={meant}`"
     )
 
 

@@ -43,6 +43,7 @@ from psips.study.schema import (
 )
 
 JUDGED_AGAIN = 3  # from this schema on, a change has what is held judged again
+OWN_NOISE = 4  # from this schema on, results are held by the noise of their own arm
 
 # What a log can raise that its hashes do not forbid, whoever made it.
 UNREADABLE = (
@@ -185,6 +186,7 @@ class State:
         """
         data = _read_payload(event)
         first = self._next_numbers(event.kind)
+        self.holder.own_noise = data["schema"] >= OWN_NOISE
         changed = False
         if event.kind == ASKED:
             self._asked(event, data, learn)
