@@ -36,5 +36,7 @@ def test_an_export_means_what_it_meant(file: Path, tmp_path: Path) -> None:
         assert study.stopped == kept["stopped"]
         assert study.closed == kept["closed"]
         assert list(study.candidate_set) == kept["candidate_set"]
-        told = [(result.arm, result.withdrawn) for result in study.told]
-        assert told == [(row["arm"], row["withdrawn"]) for row in kept["results"]]
+        told = [(result.arm, result.withdrawn, result.held) for result in study.told]
+        assert told == [
+            (row["arm"], row["withdrawn"], row.get("held", False)) for row in kept["results"]
+        ]
