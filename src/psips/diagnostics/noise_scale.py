@@ -43,14 +43,11 @@ class NoiseScale(NamedTuple):
         noise.
     freedom : (K, d) array
         Degrees of freedom behind them; infinite where they are given.
-    count : (K, d) array
-        How many results there are.
     """
 
     centre: Floats
     sd: Floats
     freedom: Floats
-    count: Floats
 
     @property
     def reach(self) -> Floats:
@@ -74,18 +71,18 @@ def noise_scale(problem: Problem, arms: Ints, values: Floats) -> NoiseScale:
     """
     K, d = problem.K, problem.d
     centre, sd = np.full((2, K, d), np.nan)
-    freedom, count = np.zeros((2, K, d))
+    freedom = np.zeros((K, d))
     for c in range(d):
         seen = np.isfinite(values[:, c])
         of, x = arms[seen], values[seen, c]
         middle = _medians(of, x, K)
-        count[:, c] = np.bincount(of, minlength=K)
+        count = np.bincount(of, minlength=K).astype(np.float64)
         centre[:, c] = middle
         if problem.noise != KNOWN and not problem.scales[c].binary:
-            sd[:, c], freedom[:, c] = _estimate(problem, c, of, x - middle[of], count[:, c])
+            sd[:, c], freedom[:, c] = _estimate(problem, c, of, x - middle[of], count)
     if problem.covariance is not None:
         sd, freedom = given_deviations(problem), np.full((K, d), np.inf)
-    return NoiseScale(centre, sd, freedom, count)
+    return NoiseScale(centre, sd, freedom)
 
 
 def given_deviations(problem: Problem) -> Floats:
@@ -108,21 +105,19 @@ def _estimate(
     own, free = _by_arm(arms, rest, count)
     several = count >= 3
     guess, worth = _guessed(problem.noise_guess, problem, c)
-    if problem.noise == ESTIMATE:
-        enough = count[several].sum() >= LEAST
-        total = float(free[several].sum()) if enough else 0.0
-        squares = worth * problem.K * guess**2 + float((free * own**2)[several].sum()) * enough
-        total += worth * problem.K
-        pooled = np.sqrt(squares / total) if squares > 0.0 else np.nan
-        return np.full(len(count), pooled), np.full(len(count), total)
-    if worth == 0.0 and count[several].sum() >= LEAST:
-        guess, worth = float(np.median(own[several])), WORTH
-    worth = worth if guess > 0.0 else 0.0
+    enough = count[several].sum() >= LEAST
     free = np.where(several, free, 0.0)
-    total = worth + free
-    squares = worth * guess**2 + free * own**2
-    sd = np.sqrt(squares / np.where(total > 0.0, total, np.nan))
-    return np.where(sd > 0.0, sd, np.nan), total
+    if problem.noise == ESTIMATE:
+        worth *= problem.K
+        degrees = np.full(len(count), worth + free.sum() * enough)
+        squares = np.full(len(count), worth * guess**2 + (free * own**2).sum() * enough)
+    else:
+        if worth == 0.0 and enough:
+            guess, worth = float(np.median(own[several])), WORTH
+        worth = worth if guess > 0.0 else 0.0
+        degrees, squares = worth + free, worth * guess**2 + free * own**2
+    sd = np.sqrt(squares / np.where(degrees > 0.0, degrees, np.nan))
+    return np.where(sd > 0.0, sd, np.nan), degrees
 
 
 def _by_arm(arms: Ints, rest: Floats, count: Floats) -> tuple[Floats, Floats]:

@@ -25,6 +25,7 @@ ENOUGH = 1000  # results of an arm that are looked at, the latest
 VERY_FAR = 100.0  # standard deviations from every other arm, for an arm without results
 SPREADS = 10.0  # and so many times what lies between the other arms
 NEAR = 5.0  # standard deviations within which a value is offered instead
+DEVIATIONS = " standard deviations ("  # in the sentence of every value that is far
 SLIPS = (10.0, 100.0, 1000.0, 0.1, 0.01, 0.001, -1.0)  # what a value may be off by
 
 
@@ -136,8 +137,8 @@ def _sentence(problem: Problem, study: str, number: int, told: Told, far: _Far) 
     meant = _instead(value, lambda v: _away(problem, c, v, middle) / sd)
     unit = f"{sd:.3g} each{', of logarithms' if problem.scales[c].log else ''}"
     return (
-        f"{told.where}{objective} = {value:g} is {_away(problem, c, value, middle) / sd:,.0f} "
-        f"standard deviations ({unit}) from {far.whose} (about {about:g}): if it is a slip, "
+        f"{told.where}{objective} = {value:g} is {_away(problem, c, value, middle) / sd:,.0f}"
+        f"{DEVIATIONS}{unit}) from {far.whose} (about {about:g}): if it is a slip, "
         f"`psips study correct {study} --result {number} --value {objective}={meant}`"
     )
 

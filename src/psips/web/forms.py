@@ -17,6 +17,7 @@ from psips.input.quantities import parse_number
 from psips.study import Study
 from psips.study.people import read_key
 from psips.study.rows import Row
+from psips.study.slips import DEVIATIONS
 from psips.web.api import Ask, ask_for, find_desk
 from psips.web.desks import Desk
 from psips.web.guard import LARGEST_BODY
@@ -192,7 +193,7 @@ def _by_field(error: InputError, objectives: tuple[str, ...]) -> dict[str, str]:
         field = "ticket"
         if one["field"] is not None:
             field = f"value-{objectives.index(one['field'])}"
-        elif "standard deviations from" in one["message"]:
+        elif DEVIATIONS in one["message"]:
             place = next(
                 (c for c, o in enumerate(objectives) if one["message"].startswith(o)), 0
             )
