@@ -56,6 +56,16 @@ def test_said_once_and_only_when_compiling(tmp_path: Path) -> None:
     warm = run(SMALL, NUMBA_CACHE_DIR=str(tmp_path))
     assert warm.stderr == ""
     assert warm.stdout == cold.stdout
+    one = min(tmp_path.rglob("*.nbi"))
+    one.unlink()  # as if nothing had needed this kernel before
+    other = run(SMALL, NUMBA_CACHE_DIR=str(tmp_path))
+    assert (other.stderr, other.stdout) == ("", cold.stdout)
+    assert one.exists()  # it was compiled
+    (mark,) = tmp_path.rglob(compiling.MARK)
+    os.utime(mark, (0, 0))  # the kernels have changed since
+    one.unlink()
+    again = run(SMALL, NUMBA_CACHE_DIR=str(tmp_path))
+    assert again.stderr == f"{said}\n"
 
 
 def test_an_installation_that_cannot_be_written_to(tmp_path: Path) -> None:

@@ -355,3 +355,22 @@ def test_an_upload_is_read_like_a_file(tmp_path: Path) -> None:
             read_upload("r.x", long, 1)
     with pytest.raises(InputError, match="cannot be read as a Parquet file"):
         read_upload("r.x", b"PAR1 nothing PAR1", 1)
+
+
+def test_title_rows_of_a_sheet_are_left_out(tmp_path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (
+        ["Trial of May", None, None, None],
+        [],
+        ["Responsible:", "Kim", None, None],
+        ["arm", "efficacy", "cost", "site"],
+        ["A", 1.5, 2, "north"],
+        ["B", None, 3, None],
+    ):
+        book.active.append(row)
+    book.save(tmp_path / "may.xlsx")
+    grid = read_grid(tmp_path / "may.xlsx")
+    assert grid.header == ["arm", "efficacy", "cost", "site"]
+    assert grid.lines == [(5, ["A", "1.5", "2", "north"]), (6, ["B", "", "3", ""])]
+    assert grid.dialect(["efficacy"]) == "2 rows above the header left out"

@@ -13,6 +13,7 @@ import sys
 from contextlib import suppress
 
 SETTING = "NUMBA_CACHE_DIR"
+MARK = "psips-compiled"  # a file next to compiled code: that it takes time has been said
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernels")
 
@@ -45,8 +46,9 @@ def prepare_cache() -> None:
 
 
 def watch() -> None:
-    """Say so, once and on standard error, if kernels have to be compiled.
+    """Say so, on standard error, when kernels have to be compiled for the first time.
 
+    Other commands compile a few kernels more the first time, without a word.
     It is a warning of the logger ``psips``, so that programs can send it elsewhere.
     """
     global _watching
@@ -62,12 +64,30 @@ def watch() -> None:
             of_whom = event.data["dispatcher"].py_func.__module__  # type: ignore[attr-defined]
             if not self.said and of_whom.startswith("psips."):
                 self.said = True
-                _say()
+                if _first_time():
+                    _say()
 
         def on_end(self, event: object) -> None:
             pass
 
     event.register("numba:compile", Word())  # type: ignore[no-untyped-call]
+
+
+def _first_time() -> bool:
+    """Whether nothing was compiled yet of the kernels as they are; note that it is now."""
+    places = [os.environ.get(SETTING, ""), os.path.join(HERE, "__pycache__"), _users_cache()]
+    place = next((one for one in places if one and _writable(one)), "")
+    mark = os.path.join(place, MARK)
+    try:
+        sources = [one.stat().st_mtime for one in os.scandir(HERE) if one.name.endswith(".py")]
+        if os.path.exists(mark) and os.stat(mark).st_mtime > max(sources):
+            return False
+        os.makedirs(place, exist_ok=True)
+        with open(mark, "w", encoding="ascii"):
+            os.utime(mark)
+    except OSError:
+        pass  # said once more than needed
+    return True
 
 
 def _say() -> None:

@@ -2,10 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 SHOWN = 12  # names listed in a message before "and n more"
 QUOTED = 200  # characters of what came that a message repeats
+
+
+_ON_PAGE = ContextVar("on_page", default=False)
+
+
+@contextmanager
+def on_page() -> Iterator[None]:
+    """Write messages for people at a page, who have no options to give."""
+    token = _ON_PAGE.set(True)
+    try:
+        yield
+    finally:
+        _ON_PAGE.reset(token)
+
+
+def advice(command: str, page: str) -> str:
+    """Return what to do about an error: with an option of the command line, or on a page.
+
+    Examples
+    --------
+    >>> advice("say which with --sheet", "leave one sheet in the file")
+    'say which with --sheet'
+    >>> with on_page():
+    ...     advice("say which with --sheet", "leave one sheet in the file")
+    'leave one sheet in the file'
+    """
+    return page if _ON_PAGE.get() else command
 
 
 class InputError(ValueError):

@@ -111,8 +111,8 @@ def test_noise_that_is_estimated(url: str) -> None:
             for value in (1.0, 2.0, 3.0):
                 study.tell("x", [value, 10.0 * value])
             html = http.get("/studies/estimated").text
-    assert ">1 (0.521 to 6.28)<" in html  # sqrt(2 / chi2), two degrees of freedom
-    assert ">10 (5.21 to 62.8)<" in html
+    assert ">1.00 (0.52 to 6.28)<" in html  # sqrt(2 / chi2), two degrees of freedom
+    assert ">10.0 (5.2 to 62.8)<" in html
     assert html.count("not known yet") == 2
 
 

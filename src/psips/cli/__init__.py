@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import io
 import os
+import re
 import sys
 from contextlib import suppress
 from typing import Annotated, Any
@@ -124,6 +125,18 @@ def options(
     """Which options are Pareto-optimal? Adaptive measurement with a stated confidence."""
 
 
+def _elsewhere(said: str) -> str:
+    """Say where a command is that is not at the top."""
+    for word in re.findall(r"No such command '(\w[\w-]*)'", said):
+        for name, group in (("study", study), ("serve", serve)):
+            commands = group.registered_commands
+            known = [one.name or getattr(one.callback, "__name__", "") for one in commands]
+            known += [one.name for one in group.registered_groups]
+            if word in known:
+                return f" Did you mean `psips {name} {word}`?"
+    return ""
+
+
 def main() -> None:
     """Run the command line; what the user got wrong ends it with one sentence and code 2."""
     try:
@@ -137,7 +150,8 @@ def main() -> None:
     except MisuseError as error:  # a word that is no command, option or number
         said = io.StringIO()
         error.show(said)
-        print(sentences(said.getvalue(), MISUSE_LINE), file=sys.stderr)
+        text = f"{said.getvalue().rstrip()}{_elsewhere(str(error))}"
+        print(sentences(text, MISUSE_LINE), file=sys.stderr)
         sys.exit(error.exit_code)
 
 

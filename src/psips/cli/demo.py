@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from psips.cli.screen import number, output, progress_line
+from psips.input.digits import estimate
 
 if TYPE_CHECKING:
     from psips.problem.instances import Instance
@@ -81,7 +82,7 @@ def _show(made: Instance, session: Session, run: Run, plain: Run) -> None:
     table.add_column("found")
     table.add_column("truth")
     for arm, row in arms_table(problem, session.engine).iterrows():
-        cells = [f"{row[f'{o} estimate']:.2f} ± {row[f'{o} se']:.2f}" for o in problem.labels]
+        cells = [estimate(row[f"{o} estimate"], row[f"{o} se"]) for o in problem.labels]
         found = "optimal" if arm in run.candidate_set else ""
         truth = "optimal" if arm in made.pareto_set else ""
         style = "bold green" if found and truth else "bold" if found or truth else None

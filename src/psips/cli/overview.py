@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import join
 from typing import TYPE_CHECKING, Any
 
 from psips.input.escaping import one_line
@@ -51,7 +52,12 @@ def as_table(rows: list[dict[str, Any]]) -> str:
     lines = [["study", "state", "results", "progress"]]
     for row in rows:
         if row["state"] == DAMAGED:
-            lines.append([row["study"], f"damaged: see psips study verify {row['study']}"])
+            lines.append(
+                [
+                    row["study"],
+                    f"damaged: see {join(['psips', 'study', 'verify', row['study']])}",
+                ]
+            )
         else:
             numbers = [f"{row['results']:,}", f"{row['progress']:.0%}"]
             lines.append([row["study"], row["state"], *numbers])

@@ -78,7 +78,8 @@ def _rows(found: pd.DataFrame) -> list[dict[str, object]]:
 
 
 def _table(found: pd.DataFrame) -> str:
-    from psips.session.status_text import cut, estimate
+    from psips.input.digits import chance, estimate
+    from psips.session.status_text import cut
 
     names = [cut(str(name)) for name in found.index]
     left = max(map(len, ["option", *names]))
@@ -86,7 +87,7 @@ def _table(found: pd.DataFrame) -> str:
     width = max(map(len, ["score", *scores]))
     head = f"{'option':{left}}  {'score':>{width}}  probability of being best"
     lines = [
-        f"{name:{left}}  {score:>{width}}  {best:.3g}"
+        f"{name:{left}}  {score:>{width}}  {chance(best)}"
         for name, score, best in zip(names, scores, found["best"], strict=True)
     ]
     return "\n".join([head, *lines])

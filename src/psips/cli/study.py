@@ -128,7 +128,7 @@ def create(
 )
 def ask(
     name: Name,
-    n: Annotated[int, typer.Option("-n", help="How many tickets.")] = 1,
+    n: Annotated[int, typer.Option("-n", "--n", help="How many tickets.")] = 1,
     expires: Annotated[
         float | None, typer.Option(help="Days after which a ticket counts as lost.")
     ] = None,
@@ -256,6 +256,8 @@ def tell(
                     key=key,
                 )
             else:
+                if arm is not None:
+                    opened.problem.arm_index(arm)  # before anything is said of its values
                 values = values_of(opened, value)
                 receipt = opened.tell(
                     arm, values, ticket=ticket, block=item, strict=strict, key=key

@@ -33,4 +33,6 @@ Who = Annotated[
     str | None,
     typer.Option("--as", help="Who does it; the log keeps it. Your login if left out."),
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Overwrite a file that exists.")]
+Overwrite = Annotated[
+    bool, typer.Option("--force", "--overwrite", help="Overwrite a file that exists.")
+]

@@ -34,7 +34,9 @@ def values_of(opened: Study, given: list[str] | None) -> dict[str, float]:
             raise InputError(f"objective {quote(objective)} has several values: give one")
         values[objective] = parse_number(f"the value of {quote(objective)}", number)
     if not values:
-        objectives = " ".join(f"--value {o}=..." for o in opened.problem.objectives)
+        from shlex import quote as word
+
+        objectives = " ".join(f"--value {word(f'{o}=...')}" for o in opened.problem.objectives)
         raise InputError(f"the result has no values: add {objectives}")
     return values
 

@@ -26,6 +26,7 @@ from psips.diagnostics.findings import Diagnosis, Finding, Scatter, some
 from psips.diagnostics.lack_of_fit import Fit, fit_of_sums
 from psips.diagnostics.residuals import Residuals, residuals_of
 from psips.errors import quote
+from psips.input.digits import fixed
 from psips.problem import Problem
 from psips.problem.noise import KNOWN, PER_ARM
 
@@ -235,14 +236,16 @@ def _covariance(
         own_sd = np.sqrt(found.squares)
         seen = found.values.T @ found.values / np.outer(own_sd, own_sd)
     words = [
-        f"standard deviation of {one.objective} {one.ratio:.2f} times the one given"
+        f"standard deviation of {one.objective} {one.ratio:.3g} times the one given"
         for one in spread
     ]
     off = np.nan_to_num(np.abs(seen - given))  # what never varies has no correlation
     i, j = np.unravel_index(np.argmax(off), off.shape)
     if i != j:
         pair = f"{problem.objectives[i]} and {problem.objectives[j]}"
-        words.append(f"correlation of {pair} {seen[i, j]:.2f}, given {given[i, j]:.2f}")
+        words.append(
+            f"correlation of {pair} {fixed(seen[i, j], 2)}, given {fixed(given[i, j], 2)}"
+        )
     large = max(one.ratio for one in spread) > 1
     advice = (
         "register the covariance that was seen (psips init estimates it), or find out why the "

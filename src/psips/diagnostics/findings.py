@@ -8,6 +8,7 @@ from textwrap import wrap
 from typing import Any, NamedTuple
 
 from psips.diagnostics.lack_of_fit import Fit
+from psips.input.digits import interval
 
 WIDTH = 80
 NAMED = 5  # places named in a sentence
@@ -55,7 +56,7 @@ class Scatter(NamedTuple):
     high: float
 
     def __str__(self) -> str:
-        return f"{self.objective} {self.ratio:.2f} ({self.low:.2f} to {self.high:.2f})"
+        return f"{self.objective} {interval(self.ratio, self.low, self.high)}"
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from psips.errors import InputError, counted, quote
 from psips.evaluation.desks import Ask, Desk, SessionDesk, StudyDesk
 from psips.evaluation.pool import Done, Function, Pool, make_pool
 from psips.input.checks import read_items
+from psips.input.digits import chance
 from psips.input.directions import with_directions
 from psips.input.escaping import plain
 from psips.problem import Problem
@@ -94,7 +95,7 @@ class Evaluation:
                 f"all items were used without a stop, after {of}",
                 f"Pareto set of these items: {names}",
                 "of all items like these, it is this set with probability "
-                f"{self.probability:.3g}",
+                f"{chance(self.probability)}",
             ]
         else:
             said = [f"ended without a stop, after {of}", f"candidate set: {names}"]

@@ -13,13 +13,14 @@ import numpy as np
 from psips.errors import InputError, quote, unknown
 from psips.evaluation.cutoffs import find_cutoff
 from psips.evaluation.scores import Scores
+from psips.input.digits import chance, estimate
 from psips.input.directions import as_options, guess_text, settle
 from psips.problem import Problem
 from psips.problem.limits import ONLY
 from psips.problem.measurements import ARM, ITEM
 from psips.rules.promises import short_promise
 from psips.session import Session
-from psips.session.status_text import WIDTH, cut, estimate, in_blocks
+from psips.session.status_text import WIDTH, cut, in_blocks
 from psips.session.tolerated import MOST_REPLAYED, Saving
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class Replay:
                 f"all {self.of:,} cells were used without a stop",
                 f"Pareto set of these items: {names}",
                 f"of all items like these, it is this set with probability "
-                f"{self.probability:.3g}",
+                f"{chance(self.probability)}",
             ]
         same = set(self.whole) == set(self.pareto_set)
         other = f"another set, {', '.join(self.whole) or 'none'}"
@@ -149,13 +150,12 @@ class Replay:
         head = ["arm", "cells", *metrics, "optimal with probability", "Pareto set"]
         rows = []
         for name, row in self.arms.iterrows():
-            chance = row["probability"]
             rows.append(
                 [
                     str(name),
                     f"{int(row['cells']):,}",
                     *(estimate(row[f"{m} estimate"], row[f"{m} se"]) for m in metrics),
-                    "" if math.isnan(chance) else f"{chance:.3g}",
+                    chance(row["probability"]),
                     "yes" if name in self.pareto_set else "",
                 ]
             )

@@ -60,10 +60,8 @@ def read_items(given: Iterable[object]) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> read_items(["What is 2 + 2?
-    ", 7])
-    ('What is 2 + 2?
-    ', '7')
+    >>> read_items(["What is 2 + 2?\n", 7])
+    ('What is 2 + 2?\n', '7')
     """
     return _names("item", given, _item)
 

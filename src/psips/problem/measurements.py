@@ -26,6 +26,31 @@ def is_frame(given: Any) -> bool:
     return hasattr(given, "columns") and hasattr(given, "to_numpy")
 
 
+def nothing_told(arm: object, values: object = None) -> InputError:
+    """Build the error for a call of tell that lacks the arm, its values, or both.
+
+    Examples
+    --------
+    >>> print(nothing_told(None, [1.0]))
+    the arm is None: name the arm that was measured, as in tell(arm, values)
+    >>> print(nothing_told("A"))
+    there are no values with 'A': give the arm and what was measured, as in tell(arm, values)
+    """
+    if arm is None and values is None:
+        return InputError(
+            "there is nothing to tell, got None: give the arm and what was measured, as in "
+            "tell(arm, values), or a DataFrame of results"
+        )
+    if arm is None:
+        return InputError(
+            "the arm is None: name the arm that was measured, as in tell(arm, values)"
+        )
+    return InputError(
+        f"there are no values with {quote(arm)}: give the arm and what was measured, as in "
+        "tell(arm, values)"
+    )
+
+
 def read_values(problem: Problem, given: Any) -> Floats:
     """Read the values (d,) of one result, in the user's orientation; NaN for a hole.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from html import escape
 
+from psips.input.digits import chance, estimate
 from psips.report.page import table
 from psips.session.preference import in_words
 from psips.study.state import State
@@ -23,7 +24,7 @@ def chosen(
             each = ", ".join(f"{name} {value:g}" for name, value in given.items())
             said.append(f"{what}: {each}")
     rows = [
-        [name, f"{row['score']:.4g} ± {row['se']:.2g}", f"{row['best']:.3g}"]
+        [name, estimate(row["score"], row["se"]), chance(row["best"])]
         for name, row in found.iterrows()
     ]
     head = ["option", "score", "probability of being best"]

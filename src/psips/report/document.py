@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psips import plots
+from psips.input.digits import chance, estimate, fixed, interval
 from psips.input.quantities import in_words
 from psips.plots.planes import front_height, used_marks
 from psips.report.appendix import changes, features, in_utc, log
@@ -183,10 +184,10 @@ def _noise(known: Status) -> str:
         cells = [
             ""
             if np.isnan(row[f"{o} sd"])
-            else f"{row[f'{o} sd']:.3g} ({row[f'{o} sd low']:.3g} to {row[f'{o} sd high']:.3g})"
+            else interval(row[f"{o} sd"], row[f"{o} sd low"], row[f"{o} sd high"])
             for o in objectives
         ]
-        cells += ["" if np.isnan(row[c]) else f"{row[c]:.2f}" for c in pairs]
+        cells += ["" if np.isnan(row[c]) else fixed(row[c], 2) for c in pairs]
         rows.append([arm, *cells])
     head = ["arm", *(f"sd of {o} (95%)" for o in objectives), *pairs]
     missing = f"<p>{escape(known.not_known)}.</p>" if known.not_known else ""
@@ -220,7 +221,7 @@ def _measured(state: State, known: Status, at: str) -> str:
     rows = []
     for arm, row in known.arms.iterrows():
         none = "no estimate yet" if row["pulls"] else "not measured"
-        cells = [_estimate(row[f"{o} estimate"], row[f"{o} se"], none) for o in problem.labels]
+        cells = [estimate(row[f"{o} estimate"], row[f"{o} se"], none) for o in problem.labels]
         rows.append([arm, f"{row['pulls']:,.0f}", f"{row['pending']:,.0f}", *cells])
     return (
         f"<h2>What was measured</h2>\n<p>{text}</p>\n{table(head, rows, right=1)}"
@@ -297,14 +298,7 @@ def _verdicts(state: State, known: Status) -> str:
     rows = []
     for answer, row in known.answers.iterrows():
         name = f"{answer} (also {row['also']})" if row["also"] else answer
-        chance = row["probability"]
-        shown = (
-            ""
-            if np.isnan(chance)
-            else f"{chance:.3f}"
-            if 5e-4 < chance < 0.9995
-            else f"{chance:.6g}"
-        )
+        shown = chance(row["probability"])
         finding = words["in"] if row["candidate"] else words["out"]
         if not known.stopped or (known.goal and row["verdict"] == "open"):
             finding = "candidate" if row["candidate"] else ""
@@ -336,10 +330,3 @@ def _course(study: Study) -> str:
         + figures([pulls.figure], "Results of each arm, with the results as they count now.")
         + figures([evidence.figure], evidence_caption(state.rules))
     )
-
-
-def _estimate(mean: float, se: float, none: str) -> str:
-    if np.isnan(mean):
-        return none
-    digits = 3 if se == 0 else int(np.clip(1 - np.floor(np.log10(se)), 0, 8))
-    return f"{mean:.{digits}f} ± {se:.{digits}f}"

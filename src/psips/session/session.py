@@ -13,9 +13,17 @@ import numpy as np
 from psips.aliases import Floats
 from psips.compiling import watch
 from psips.errors import InputError, quote
+from psips.input.digits import chance
 from psips.input.seeds import Seed, draw_key, either_seed
 from psips.problem import Problem
-from psips.problem.measurements import ITEM, is_frame, is_missing, read_results, read_values
+from psips.problem.measurements import (
+    ITEM,
+    is_frame,
+    is_missing,
+    nothing_told,
+    read_results,
+    read_values,
+)
 from psips.problem.question import (
     check_room,
     read_budget,
@@ -228,9 +236,9 @@ class Session(Known):
             arms, rows = read_results(self.problem, arm)
             blocks = self._items_of(arm)
         elif values is _ABSENT:
-            raise InputError(
-                f"tell needs an arm and its values, or a DataFrame; got {quote(arm)}"
-            )
+            raise nothing_told(arm)
+        elif arm is None or values is None:
+            raise nothing_told(arm, values)
         else:
             index = self.problem.arm_index(arm)
             arms, rows = np.array([index]), read_values(self.problem, values)[None, :]
@@ -316,11 +324,10 @@ class Session(Known):
         if self.goal is not None:
             known = replace(known, goal=self.goal.text, claim=self.claim)
         if self.items is not None and self.items.all_told:
-            chance = 1.0 - known.probability_of_change
             text = (
                 f"all {len(self.items.names):,} items were measured with every arm: of these "
                 f"items the set is known; of all items like these, it is this set with "
-                f"probability {chance:.3g}"
+                f"probability {chance(1.0 - known.probability_of_change)}"
             )
             known = replace(known, items=text)
         if self.stopped or not self.exhausted:

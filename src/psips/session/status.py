@@ -11,6 +11,7 @@ import numpy as np
 from psips.aliases import Floats
 from psips.diagnostics.lack_of_fit import Fit, fit_of
 from psips.errors import counted
+from psips.input.digits import chance, estimate
 from psips.input.durations import duration_text
 from psips.notebook import card, names, table
 from psips.problem import Problem
@@ -176,9 +177,9 @@ class Status:
         rows = [
             (
                 name,
-                *(f"{row[f'{o} estimate']:.4g} ± {row[f'{o} se']:.2g}" for o in objectives),
+                *(estimate(row[f"{o} estimate"], row[f"{o} se"]) for o in objectives),
                 "candidate" if row["candidate"] else "",
-                f"{row['probability']:.3g}",
+                chance(row["probability"]),
                 row["verdict"],
             )
             for name, row in self.answers.iterrows()

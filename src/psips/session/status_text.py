@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from psips.input.digits import estimate
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -144,25 +146,6 @@ def _listed(count: int) -> list[int]:
         return list(range(count))
     half = LISTED // 2
     return [*range(half), *range(count - half, count)]
-
-
-def estimate(mean: float, se: float) -> str:
-    """Write a mean with its standard error, in as many digits as the error is worth.
-
-    Examples
-    --------
-    >>> estimate(10.4231, 0.0213), estimate(123456.0, 2300.0), estimate(float("nan"), 1.0)
-    ('10.423 ± 0.021', '123456 ± 2300', '-')
-    """
-    if math.isnan(mean):
-        return "-"
-    if math.isnan(se):  # the noise is not known yet
-        return f"{mean:.4g} ± ?"
-    size = max(abs(mean), se)
-    if size >= 1e7 or (size > 0 and se < 1e-6):
-        return f"{mean:.4g} ± {se:.2g}"
-    digits = 3 if se <= 0 else min(8, max(0, 1 - math.floor(math.log10(se))))
-    return f"{mean:.{digits}f} ± {se:.{digits}f}"
 
 
 def cut(name: str, width: int = NAME) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from psips.errors import InputError, check_keys
+from psips.errors import InputError, advice, check_keys
 
 HOLD = 10.0  # standard deviations; of Gaussian noise, nothing is ever that far off
 
@@ -69,7 +69,8 @@ class Conduct:
 def read_reason(conduct: Conduct, reason: str) -> str:
     """Check the reason of a correction or a withdrawal."""
     if conduct.reasons and not str(reason).strip():
-        raise InputError("the design asks for the reason of every correction: add --reason")
+        add = advice("add --reason", "write one")
+        raise InputError(f"the design asks for the reason of every correction: {add}")
     return read_text("a reason", reason)
 
 

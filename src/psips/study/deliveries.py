@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from psips.errors import InputError, check_keys, quote
+from psips.errors import InputError, advice, check_keys, quote
 from psips.input.tabular import Grid
 from psips.problem import Problem
 from psips.problem.measurements import ARM
@@ -93,5 +93,5 @@ def check_repetition(delivery: Delivery, told: Sequence[Told], files: dict[str, 
         raise InputError(
             f"the results in {quote(delivery.name)} were told already, on {at[:10]} at "
             f"{at[11:19]} UTC, and {len(told)} of them would be counted twice: if they are new "
-            "measurements, add --again (from Python: again=True)"
+            f"measurements, {advice('add --again (from Python: again=True)', 'say so below')}"
         )

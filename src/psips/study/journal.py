@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
-from psips.errors import InputError, unknown
+from psips.errors import InputError, advice, unknown
 from psips.store import (
     CLOCK,
     ConflictError,
@@ -133,7 +133,8 @@ class Journal:
             if isinstance(first, UnknownOutcomeError) or isinstance(error, UnknownOutcomeError):
                 raise UnknownOutcomeError(
                     f"{error}; it is not known whether it was recorded: repeat it with the key "
-                    f"{key!r} (--key), which records it once, or look at `psips study log`"
+                    f"{key!r}{advice(' (--key)', '')}, which records it once, or look at "
+                    f"{advice('`psips study log`', 'the log')}"
                 ) from error
             raise
 

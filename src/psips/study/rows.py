@@ -8,7 +8,7 @@ from contextlib import suppress
 from os import PathLike
 from typing import Any, NamedTuple
 
-from psips.errors import InputError, listing, nearest, quote, unknown
+from psips.errors import InputError, advice, listing, nearest, quote, unknown
 from psips.input.quantities import as_float, in_words, parse_number
 from psips.input.tabular import Grid, read_grid
 from psips.problem import Problem
@@ -127,7 +127,7 @@ def _check_header(name: str, header: Sequence[str], problem: Problem) -> list[st
     if TICKET not in header and ARM not in header:
         problems.append(
             f"{name} has no column 'ticket' or 'arm'; its columns: {shown}: if one of them "
-            "names the arms, say so with --arm-column"
+            f"names the arms, {advice('say so with --arm-column', 'rename it to arm')}"
         )
     return problems
 
@@ -282,9 +282,10 @@ def _number(problem: Problem, c: int, cell: Any) -> float | None:
     if is_missing(cell):
         if problem.partial:
             return None
+        leave = advice("out with --skip-incomplete", "out")
         raise InputError(
-            f"{what} is missing: fill it in, leave such lines of a file out with "
-            "--skip-incomplete, or allow missing values with partial = true in the design"
+            f"{what} is missing: fill it in, leave such lines of a file {leave}, or allow "
+            "missing values with partial = true in the design"
         )
     value = parse_number(what, cell) if isinstance(cell, str) else as_float(cell)
     if value is None:

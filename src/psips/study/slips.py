@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from shlex import join
 from typing import NamedTuple
 
 import numpy as np
 
 from psips.aliases import Floats
 from psips.diagnostics.noise_scale import NoiseScale, noise_scale
+from psips.errors import advice
 from psips.problem import Problem
 from psips.problem.noise import KNOWN
 from psips.study.ledger import Result, Values
@@ -136,10 +138,12 @@ def _sentence(problem: Problem, study: str, number: int, told: Told, far: _Far) 
     about = float(problem.measured(point)[c])
     meant = _instead(value, lambda v: _away(problem, c, v, middle) / sd)
     unit = f"{sd:.3g} each{', of logarithms' if problem.scales[c].log else ''}"
+    words = ["psips", "study", "correct", study, "--result", str(number)]
+    command = join([*words, "--value", f"{objective}={meant}"])
+    correct = advice(f"`{command}`", f"correct it{'' if meant == '...' else f' ({meant}?)'}")
     return (
         f"{told.where}{objective} = {value:g} is {_away(problem, c, value, middle) / sd:,.0f}"
-        f"{DEVIATIONS}{unit}) from {far.whose} (about {about:g}): if it is a slip, "
-        f"`psips study correct {study} --result {number} --value {objective}={meant}`"
+        f"{DEVIATIONS}{unit}) from {far.whose} (about {about:g}): if it is a slip, {correct}"
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from psips.errors import InputError, quote
 from psips.problem import Problem
-from psips.problem.measurements import ITEM, is_frame, read_changes, read_values
+from psips.problem.measurements import ITEM, is_frame, nothing_told, read_changes, read_values
 from psips.rules import Rules
 from psips.store import Store, opened
 from psips.study import changes
@@ -207,9 +207,9 @@ class Study(View):
         if isinstance(arm, Ticket):
             arm, ticket = arm.arm, arm.id if ticket is None else ticket
         if values is None:
-            raise InputError(
-                f"tell needs an arm and its values, or a DataFrame; got {quote(arm)}"
-            )
+            raise nothing_told(arm if ticket is None else ticket)
+        if arm is None and ticket is None:
+            raise nothing_told(None, values)
         row = dict(zip(self.problem.objectives, self._read(values), strict=True))
         if block is not None and not self.problem.blocks:
             raise InputError(f"the problem has no items, got {quote(block)}: leave it out")

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from psips.aliases import Floats
+from psips.input.digits import estimate
 from psips.plots.planes import BLUE, GREY, LINES, RADIUS_95, VERMILION, pair_front
 from psips.problem import Problem
 from psips.web.looks import Answer, Course, Look
@@ -175,7 +176,7 @@ def _point(look: Look, answer: Answer, place: tuple[float, float], region: str) 
 def in_words(look: Look, answer: Answer) -> str:
     """Say of an answer what its point shows."""
     values = ", ".join(
-        f"{o} {mean:.4g} ± {se:.2g}"
+        f"{o} {estimate(mean, se)}"
         for o, mean, se in zip(
             look.problem.objectives, answer.means, answer.errors, strict=True
         )

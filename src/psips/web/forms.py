@@ -252,7 +252,7 @@ def change_result(
             except InputError as error:
                 if code_of(error) >= 500:
                     raise
-                errors = {"reason": str(error).replace(": add --reason", ": write one")}
+                errors = {"reason": str(error)}
     return show_result(
         request, at, who, number, BAD_INPUT, given=sent.fields, errors=errors, form=change
     )

@@ -17,6 +17,8 @@ from psips.web.connections import HEALTH
 from psips.web.people import Porter
 from psips.web.problems import NOT_FOUND, NOT_SIGNED_IN, code_of
 
+from psips.errors import on_page
+
 LARGEST_BODY = 4_000_000  # bytes
 LARGEST_SIGN_IN = 20_000  # bytes, of people whom we do not know yet
 BODY_TIME = 20.0  # seconds in which a body must have come
@@ -87,7 +89,8 @@ class Guard:
         try:
             refused = await self._refusal(scope)
             if refused is None:
-                await self._app(scope, _Body(scope, receive), answer)
+                with on_page():
+                    await self._app(scope, _Body(scope, receive), answer)
             else:
                 await _refuse(answer, *refused)
         except TooMuchError as error:

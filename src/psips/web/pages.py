@@ -14,6 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from psips.errors import InputError, unknown
+from psips.input.digits import chance, estimate, interval
 from psips.input.escaping import as_json
 from psips.study import Study
 from psips.study.exports import as_csv, as_data
@@ -51,8 +52,9 @@ TEMPLATES = Environment(
 )
 TEMPLATES.globals["zip"] = zip
 TEMPLATES.filters.update(
-    estimate=lambda pair: words.estimate(*pair),
-    chance=words.chance,
+    estimate=lambda pair: estimate(pair[0], pair[1], none="not measured"),
+    interval=lambda three: interval(*three),
+    chance=chance,
     moment=words.moment,
     slug=slug,
     without_place=without_place,

@@ -107,8 +107,7 @@ def _read(at: Desk, name: str, data: bytes) -> Delivery:
     """Read what was uploaded, while others go on working with the study."""
     if len(data) > LARGEST_FILE:
         raise InputError(
-            f"a file has at most {LARGEST_FILE:,} bytes here, got {len(data):,}: split it, or "
-            "use `psips study tell --csv`"
+            f"a file has at most {LARGEST_FILE:,} bytes here, got {len(data):,}: split it"
         )
     return read_delivery(read_upload(_file_name(name), data, MOST_ROWS), at.problem)
 

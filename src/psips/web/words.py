@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 from psips.input.quantities import in_words
@@ -10,29 +9,6 @@ from psips.store import CLOCK, Event, is_time
 from psips.study.schema import ASKED, CLOSED, CONFIRMED, CORRECTED, CREATED, TOLD, WITHDRAWN
 
 LISTED = 4  # results or tickets of an event that are named
-
-
-def estimate(mean: float, se: float) -> str:
-    """Write an estimate with its standard error.
-
-    Examples
-    --------
-    >>> estimate(1.23456, 0.0123), estimate(float("nan"), 0.1)
-    ('1.235 ± 0.012', 'not measured')
-    """
-    if not math.isfinite(mean):
-        return "not measured"
-    if not se > 0:
-        return f"{mean:.4g}"
-    digits = min(8, max(0, 1 - math.floor(math.log10(se))))
-    return f"{mean:,.{digits}f} ± {se:.{digits}f}"
-
-
-def chance(probability: float) -> str:
-    """Write a probability."""
-    if not math.isfinite(probability):
-        return ""
-    return f"{probability:.3f}" if 5e-4 < probability < 0.9995 else f"{probability:.2g}"
 
 
 def moment(at: str) -> str:

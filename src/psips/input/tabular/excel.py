@@ -10,7 +10,7 @@ from datetime import date, datetime, time
 from typing import TYPE_CHECKING, Any
 from zipfile import ZipFile
 
-from psips.errors import InputError, listing, unknown
+from psips.errors import InputError, advice, listing, unknown
 from psips.input.quantities import stripped
 from psips.input.tabular.grid import Grid
 from psips.input.tabular.limits import MOST_CELLS, check_bytes
@@ -49,8 +49,21 @@ def read_excel(name: str, data: bytes, sheet: str | None) -> Grid:
     lines = [(number, cells) for number, cells in lines if any(cells)]
     if not lines:
         raise _empty(name)
-    (_, header), *rest = lines
-    return Grid(name, header, rest, unit="row")
+    titles = _titles([cells for _, cells in lines])
+    (_, header), *rest = lines[titles:]
+    return Grid(name, header, rest, unit="row", titles=titles)
+
+
+def _titles(rows: list[list[str]]) -> int:
+    """Return how many rows stand above the header: they have few cells next to the others.
+
+    Examples
+    --------
+    >>> _titles([["Trial in May", "", "", ""], ["arm", "x", "y", ""], ["A", "1", "2", ""]])
+    1
+    """
+    filled = [sum(map(bool, cells)) for cells in rows]
+    return next(k for k, count in enumerate(filled) if count > max(filled) / 2.0)
 
 
 def _check(name: str, extent: Extent) -> None:
@@ -125,7 +138,8 @@ def _sheet(name: str, filled: list[str], sheet: str | None) -> str:
             raise unknown(f"sheet of {name}", sheet, filled)
         return sheet
     if len(filled) > 1:
-        raise InputError(f"{name} has the sheets {listing(filled)}: say which with --sheet")
+        say = advice("say which with --sheet", "leave one of them in the file")
+        raise InputError(f"{name} has the sheets {listing(filled)}: {say}")
     return filled[0]
 
 

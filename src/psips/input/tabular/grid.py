@@ -38,6 +38,8 @@ class Grid(NamedTuple):
         Between the cells of a text file; empty of other files.
     unit : str
         What a line is called where people look at the file: "line" or "row".
+    titles : int
+        Rows of an Excel sheet above the header that were left out.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Grid(NamedTuple):
     lines: list[tuple[int, list[str]]]
     separator: str = ""
     unit: str = "line"
+    titles: int = 0
 
     def place(self, number: int) -> str:
         """Name a line in a message."""
@@ -71,9 +74,10 @@ class Grid(NamedTuple):
         return self._replace(header=[new if name == old else name for name in self.header])
 
     def dialect(self, columns: Collection[str]) -> str:
-        """Say how a text file is read, with these columns as numbers; empty of other files."""
+        """Say how a file is read, with these columns as numbers; empty if as it stands."""
         if not self.separator:
-            return ""
+            rows = "a row" if self.titles == 1 else f"{self.titles} rows"
+            return f"{rows} above the header left out" if self.titles else ""
         commas = self.with_points(columns) is not self
         marks = ", decimal commas" if commas else ""
         return f"cells separated by {SEPARATORS[self.separator]}{marks}"

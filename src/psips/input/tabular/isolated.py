@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 
-from psips.errors import InputError
+from psips.errors import InputError, on_page
 from psips.input.tabular.grid import Grid
 from psips.input.tabular.reading import PARQUET, ZIP, parse_grid
 
@@ -66,7 +66,7 @@ def _parse(name: str, data: bytes, rows: int) -> Grid:
     if len(grid.lines) > rows:
         raise InputError(
             f"{name} has {len(grid.lines):,} rows, and at most {rows:,} are taken at once: "
-            "split it, or use `psips study tell --csv`"
+            "split it"
         )
     return grid
 
@@ -88,7 +88,8 @@ def main() -> None:
     _limit()
     name, rows = sys.argv[1:]
     try:
-        said = _parse(name, sys.stdin.buffer.read(), int(rows))._asdict()
+        with on_page():
+            said = _parse(name, sys.stdin.buffer.read(), int(rows))._asdict()
     except InputError as error:
         said = {"error": str(error)}
     json.dump(said, sys.stdout)
