@@ -12,12 +12,10 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from psips.errors import InputError
+from psips.errors import InputError, on_page
 from psips.web.connections import HEALTH
 from psips.web.people import Porter
 from psips.web.problems import NOT_FOUND, NOT_SIGNED_IN, code_of
-
-from psips.errors import on_page
 
 LARGEST_BODY = 4_000_000  # bytes
 LARGEST_SIGN_IN = 20_000  # bytes, of people whom we do not know yet
