@@ -55,7 +55,7 @@ def test_the_list(served: Served) -> None:
             time.sleep(0.1)
     assert NAME in html
     assert ">12<" in html
-    assert "progress" in html
+    assert ">to the stop<" in html
 
 
 def test_a_study_before_and_after(served: Served) -> None:

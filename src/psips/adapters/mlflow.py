@@ -66,7 +66,7 @@ def _state(status: Status) -> dict[str, float]:
         "spent": status.spent,
         "stopped": float(status.stopped),
         "probability of change": status.probability_of_change,
-        "fraction": status.evidence["fraction"] or 0.0,
+        "more results": math.nan if status.progress is None else status.progress.more,
     }
     return _numbers(known)
 

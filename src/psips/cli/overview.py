@@ -15,7 +15,7 @@ DAMAGED = "damaged"
 
 def overview(store: Store) -> list[dict[str, Any]]:
     """Return name, state, results, progress and candidate set of each study of a store."""
-    from psips.session.status import progress_of
+    from psips.session.status import quick_progress
     from psips.study import Study
 
     rows = []
@@ -29,14 +29,15 @@ def overview(store: Store) -> list[dict[str, Any]]:
             continue
         session = state.session
         kind = "closed" if state.closed else "stopped" if session.stopped else "open"
-        progress = progress_of(session.problem, session.engine)
+        progress = state.paced(quick_progress(session.problem, session.engine))
         rows.append(
             {
                 **row,
                 "state": kind,
                 "stopped": session.stopped,
                 "results": session.results,
-                "progress": 1.0 if session.stopped else progress,
+                "progress": None if progress is None else progress.to_dict(),
+                "to_the_stop": "" if progress is None else progress.short,
                 "candidate_set": list(session.candidate_set),
             }
         )
@@ -49,7 +50,7 @@ def as_table(rows: list[dict[str, Any]]) -> str:
         return "there are no studies in this store"
     from psips.session.status_text import cut
 
-    lines = [["study", "state", "results", "progress"]]
+    lines = [["study", "state", "results", "to the stop"]]
     for row in rows:
         if row["state"] == DAMAGED:
             lines.append(
@@ -59,7 +60,7 @@ def as_table(rows: list[dict[str, Any]]) -> str:
                 ]
             )
         else:
-            numbers = [f"{row['results']:,}", f"{row['progress']:.0%}"]
+            numbers = [f"{row['results']:,}", row["to_the_stop"]]
             lines.append([row["study"], row["state"], *numbers])
     left = max(len(one_line(cut(line[0], 40))) for line in lines)
     text = []

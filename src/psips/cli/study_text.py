@@ -126,7 +126,7 @@ def skipped(receipt: Receipt) -> str:
 
 def progress_of(opened: Study) -> str:
     """Say whether the study has stopped, and if not how far it is."""
-    from psips.session.status import progress_of as share_of
+    from psips.session.status import quick_progress
 
     if opened.stopped:
         return verdict_of(opened)
@@ -134,5 +134,5 @@ def progress_of(opened: Study) -> str:
     counted = f"{told:,} result{'' if told == 1 else 's'} in all"
     if session.results < told:
         counted = f"{session.results:,} of {told:,} results count"
-    share = share_of(session.problem, session.engine)
-    return f"not stopped: {counted}, {share:.0%} of the way"
+    progress = quick_progress(session.problem, session.engine)
+    return f"not stopped: {counted}" + (f"; {progress.short} to the stop" if progress else "")

@@ -112,12 +112,10 @@ def _answer(state: State, known: Status) -> str:
             why = "the arms measured do not span the features yet"
         text = f"{state_now} after {count}: {why}, so there is no candidate."
     else:
-        share = known.evidence["fraction"] or 0.0
         text = (
             f"{state_now} after {count}: <strong>nothing is claimed yet</strong>. Candidate "
             f"set, which may change: {found}. Probability of another set, given the data: "
-            f"{known.probability_of_change:.2g}; {share:.0%} of the way to the stop"
-            f"{_remaining(known)}."
+            f"{known.probability_of_change:.2g}{_remaining(known)}."
         )
         if known.outlook is not None:
             text += f"</p><p>{escape(str(known.outlook))}"
@@ -154,8 +152,8 @@ def _held(study: Study) -> str:
 
 
 def _remaining(known: Status) -> str:
-    more = known.evidence.get("remaining")
-    return "" if more is None else f", about {more:,.0f} more results (even odds)"
+    parts = ["" if known.progress is None else str(known.progress), known.hardest]
+    return "".join(f"; {escape(part)}" for part in parts if part)
 
 
 def _promise(state: State) -> str:

@@ -79,20 +79,14 @@ def of_nothing(run: Judged, settled: Settled) -> Evidence:
 
 
 def of_ratio(run: Judged, settled: Settled) -> Evidence:  # noqa: ARG001
-    """Evidence, threshold, and about how many results remain: evidence grows with results."""
+    """Read evidence and threshold in full."""
     if not run.ready:
-        return {"evidence": 0.0, "threshold": None, "fraction": 0.0, "remaining": None}
+        return {"evidence": 0.0, "threshold": None, "fraction": 0.0}
     value, threshold = run.ratio()
-    remaining = None
-    if run.stopped:
-        remaining = 0.0
-    elif value > 0.0:
-        remaining = max(1.0, math.ceil(float(run.results) * (threshold / value - 1.0)))
     return {
         "evidence": value,
         "threshold": threshold,
         "fraction": 1.0 if run.stopped else _share(value, threshold),
-        "remaining": remaining,
     }
 
 

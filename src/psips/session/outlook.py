@@ -149,14 +149,8 @@ def _in_words(problem: Problem, over: str, found: Outlook) -> str:
     if not math.isnan(found.probability):
         chance = f"{found.probability:.3g}" if found.probability < 0.9995 else "over 0.999"
         text += f"Probability of the candidate set, given the data: {chance}. "
-    if found.closing:
-        text += "Settling what is open takes about "
-        text += (
-            f"{cost_of(problem, found.closing_cost)} more, if the estimates stay as they are"
-        )
-        if found.endless:
-            text += f", without {listed(found.endless)}, too close to others to say"
-        text += ". "
+    if found.endless:
+        text += f"Too close to others to say: {listed(found.endless)}. "
     if found.further:
         parts = ", ".join(f"{n:,} of {arm}" for arm, n in found.further.items())
         text += f"Best use of {cost_of(problem, found.further_budget)} more: {parts}."

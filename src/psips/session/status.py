@@ -17,6 +17,7 @@ from psips.notebook import card, names, table
 from psips.problem import Problem
 from psips.session.engine import NOTHING, Engine
 from psips.session.estimated import estimated_noise, not_known
+from psips.session.progress import Progress, hardest, hardest_text, progress_of
 from psips.session.tolerated import Tolerated, tolerated_of
 from psips.session.verdicts import verdicts_of
 
@@ -50,17 +51,22 @@ class Status:
         the data, and its Monte Carlo error ``probability se``; and ``also``, the other names
         of an answer that has several.
     evidence : dict
-        How far the stopping rule has come; ``fraction`` is 0 at the start and 1 at the stop.
-        The rule ``glr`` has ``evidence`` and ``threshold``, and ``remaining``: about how many
-        more results it takes if the estimates stay as they are, with an even chance. So has
-        ``bayes`` (-log of the probability of another set, and log(1 / delta)), without
-        ``remaining``. ``certified``, ``ape`` and ``elimination`` have the number ``settled``
+        What the stopping rule compares; ``fraction`` is 0 at the start and 1 at the stop, and
+        no share of the way: `progress` tells of that.
+        The rule ``glr`` has ``evidence`` and ``threshold``. So has
+        ``bayes`` (-log of the probability of another set, and log(1 / delta)). ``certified``,
+        ``ape`` and ``elimination`` have the number ``settled``
         of ``answers``; ``predicted`` the ``evidence`` against the nearest other set, its
         ``threshold``, and the number ``settled`` of ``claims`` that it needs. ``posterior``
         draws until a draw disagrees with the candidate set, and
         stops if none of the first M does: ``log_hit`` is the logarithm of the index of the
         draw that disagreed (None if none did), ``log_budget`` that of M; their ratio, the
         ``fraction``, is one noisy draw.
+    progress : Progress or None
+        How many more results it takes, see `psips.session.progress`; None at the stop, before
+        anything can be judged, and for rules that cannot tell.
+    hardest : str
+        The comparisons that take longest to prove, in words.
     promise : str
         What stands behind delta, in a few words; see `psips.rules.promises`.
     probability_of_change : float
@@ -108,6 +114,8 @@ class Status:
     answers: pd.DataFrame
     evidence: dict[str, float | None]
     probability_of_change: float
+    progress: Progress | None = None
+    hardest: str = ""
     promise: str = ""
     fit: Fit | None = None
     closed: bool = False
@@ -142,8 +150,9 @@ class Status:
             results=self.results,
             candidate_set=self.candidate_set,
             nothing=self.nothing,
-            fraction=self.evidence["fraction"] or 0.0,
-            remaining=self.evidence.get("remaining"),
+            progress="" if self.progress is None else str(self.progress),
+            chance=1.0 - self.probability_of_change,
+            hardest=self.hardest,
             promise=self.promise,
             caveat="" if self.fit is None else self.fit.caveat,
             fit="" if self.fit is None else str(self.fit),
@@ -190,7 +199,7 @@ class Status:
             {
                 "state": "stopped" if self.stopped else "closed" if self.closed else "open",
                 "results": f"{self.results:,}",
-                "of the way to the stop": f"{self.evidence['fraction'] or 0.0:.0%}",
+                **({} if self.progress is None else {"to the stop": str(self.progress)}),
                 "Pareto set" if self.stopped and not self.goal else "candidates": names(
                     self.candidate_set
                 ),
@@ -229,13 +238,19 @@ def status_of(
         "also": [", ".join(problem.aliases[answer][1:]) for answer in problem.answers],
     }
     table_of_answers = pd.DataFrame(answers, index=pd.Index(problem.answers, name="answer"))
+    evidence = engine.program.stopping.evidence(engine, lambda: proven)
+    undecided = [] if engine.stopped else hardest(found)
     return Status(
         results=engine.results,
         stopped=engine.stopped,
+        progress=None
+        if engine.stopped
+        else progress_of(engine.results, evidence, change, found),
+        hardest=hardest_text(undecided),
         candidate_set=candidate_set,
         arms=arms_table(problem, engine),
         answers=table_of_answers,
-        evidence=engine.program.stopping.evidence(engine, lambda: proven),
+        evidence=evidence,
         probability_of_change=change,
         promise=promise,
         fit=fit_of(problem, engine.belief),
@@ -281,10 +296,17 @@ def _estimates(problem: Problem, engine: Engine, features: Floats) -> dict[str, 
     return columns
 
 
-def progress_of(problem: Problem, engine: Engine) -> float:
-    """Return how far a run has come: 0 at the start, 1 at the stop; noisy in between."""
-    evidence = engine.program.stopping.evidence(engine, lambda: settled(problem, engine))
-    return evidence["fraction"] or 0.0
+def quick_progress(problem: Problem, engine: Engine) -> Progress | None:
+    """Return the estimate alone, which takes less than a status."""
+    if engine.stopped or not engine.ready:
+        return None
+    stopping = engine.program.stopping
+    evidence = stopping.evidence(engine, lambda: settled(problem, engine))
+    change = 1.0
+    if "log_budget" in evidence and engine.candidate:
+        change = math.exp(engine.change_probability()[0])
+    found = verdicts_of(problem, engine) if "answers" in evidence else []
+    return progress_of(engine.results, evidence, change, found)
 
 
 def settled(problem: Problem, engine: Engine) -> int:

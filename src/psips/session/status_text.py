@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 WIDTH = 80
 NAME = 30  # columns of a name; longer ones are cut
 LISTED = 30  # arms or answers; of more, the first and the last
-PROOFS = (
-    "What is proven of each answer, whichever rule stops the session",
-    "(after 'about n more' results the odds of a proof are even):",
-)
+PROOFS = "What is proven of each answer, whichever rule stops the session:"
 
 
 def in_words(
@@ -30,8 +27,9 @@ def in_words(
     results: int,
     candidate_set: Sequence[str],
     nothing: str = "",
-    fraction: float,
-    remaining: float | None = None,
+    progress: str = "",
+    chance: float = math.nan,
+    hardest: str = "",
     promise: str = "",
     caveat: str = "",
     fit: str = "",
@@ -49,14 +47,16 @@ def in_words(
         head += f" ({promise})" if promise else ""
     else:
         state = "closed" if closed else "open"
-        head = f"{state} after {count}, {fraction:.0%} of the way to the stop"
-        if remaining is not None:
-            head += f"\nabout {remaining:,.0f} more results to go (even odds)"
+        head = f"{state} after {count}"
     title = "Pareto set" if stopped and not goal else "candidate set"
     names = ", ".join(candidate_set) or nothing or "none yet"
     if stopped:
         names += caveat
+    if not stopped and not math.isnan(chance):
+        names += f" (right with probability {probability(chance)}, given the data)"
     found = wrap(f"{title}: {names}", WIDTH, subsequent_indent="  ")
+    for text in () if stopped else (progress, hardest):
+        found += wrap(text, WIDTH, subsequent_indent="  ")
     if not_known:
         found += wrap(not_known, WIDTH, subsequent_indent="  ")
     if tolerated:
@@ -69,7 +69,7 @@ def in_words(
         found = wrap(f"goal, {goal}: {claim or 'not reached'}", WIDTH) + found
     if budget:
         found += ["", *wrap(budget, WIDTH)]
-    return "\n".join([head, *found, "", *_arms(arms), "", *PROOFS, "", *_answers(answers)])
+    return "\n".join([head, *found, "", *_arms(arms), "", PROOFS, "", *_answers(answers)])
 
 
 def _arms(table: pd.DataFrame) -> list[str]:
@@ -138,6 +138,17 @@ def _answers(table: pd.DataFrame) -> list[str]:
         if i + 1 == len(names) // 2 and len(shown) < len(table):
             lines.append(f"... {len(table) - len(shown):,} more")
     return [line.rstrip() for line in lines]
+
+
+def probability(chance: float) -> str:
+    """Write a probability, in no more digits than there are reasons for.
+
+    Examples
+    --------
+    >>> probability(0.87312), probability(0.99999)
+    ('0.873', 'over 0.999')
+    """
+    return f"{chance:.3g}" if chance < 0.9995 else "over 0.999"
 
 
 def _listed(count: int) -> list[int]:

@@ -36,7 +36,6 @@ from psips.session.engine import Engine
 from psips.session.estimated import not_known
 from psips.session.keeping import verdicts_within
 
-NAMED = 3  # arms named in a sentence; of more only the sum is told
 ROUNDING = 1e-9  # coefficients below this are zero
 EXCHANGES = 20  # simplex steps for each dimension: far beyond need, and any step will do
 
@@ -207,20 +206,9 @@ def _missing(
     reason = f"{kind}: {objective} differs by {low:.3g} to {high:.3g}"
     if not math.isfinite(high - low):
         reason = f"{kind}: too few results to say by how much {objective} differs"
-    if more:
-        reason += f"; about {_listed(more)}"
+    if not more:
+        reason += "; no number of results would settle it while the estimates are equal"
     return Verdict(name, "open", rival, objective, (low, high), more, reason)
-
-
-def _listed(more: dict[str, int]) -> str:
-    """Put further results into words."""
-    parts = [f"{count:,} of {arm}" for arm, count in more.items()]
-    if len(parts) == 1:
-        return f"{parts[0]} more"
-    if len(parts) <= NAMED:
-        return f"{', '.join(parts[:-1])} and {parts[-1]} more"
-    most = max(more, key=lambda arm: more[arm])
-    return f"{sum(more.values()):,} more of {len(more)} arms, most of {most}"
 
 
 def _promises(

@@ -31,6 +31,7 @@ def status_data(state: State, known: Status, tickets: Sequence[Ticket]) -> dict[
         **({"goal": known.goal, "claim": known.claim} if known.goal else {}),
         "evidence": {key: finite(value) for key, value in known.evidence.items()},
         "probability_of_change": finite(known.probability_of_change),
+        "progress": None if known.progress is None else known.progress.to_dict(),
         **(
             {"spent": known.spent, "budget": known.budget}
             if known.budget is not None or state.problem.has_costs

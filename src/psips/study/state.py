@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from psips.problem import Problem
 from psips.problem.measurements import read_cell
 from psips.rules import Rules
 from psips.session import Session
+from psips.session.progress import Progress
 from psips.store import CLOCK, DamagedError, Event, Snapshot, broken_link
 from psips.store.events import START, canonical
 from psips.study.conduct import Conduct
@@ -151,6 +153,14 @@ class State:
             return 0.0
         gone = datetime.fromisoformat(at) - datetime.fromisoformat(min(first))
         return max(gone.total_seconds(), 0.0)
+
+    def paced(self, progress: Progress | None) -> Progress | None:
+        """Return an estimate of results with the time that one took so far."""
+        told = self.ledger.results
+        if progress is None or len(told) < 2:
+            return progress
+        seconds = self.elapsed(told[-1].told) / len(told)
+        return replace(progress, seconds=seconds or None)
 
     def _paid_in_vain(self, session: Session) -> float:
         """Return what results cost that do not count."""

@@ -115,7 +115,10 @@ class View:
         state = self.state
         state.set_pending(stamp(self._journal.now()))
         done = state.closed or state.session.stopped or not state.asker.has_next
-        return replace(state.session.status(), closed=state.closed, done=done)
+        known = state.session.status()
+        return replace(
+            known, closed=state.closed, done=done, progress=state.paced(known.progress)
+        )
 
     def rank(
         self,

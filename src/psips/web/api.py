@@ -202,7 +202,8 @@ def overview(desks: Desks) -> list[dict[str, Any]]:
                 "state": look.state,
                 "stopped": known.stopped,
                 "results": known.results,
-                "progress": look.progress,
+                "progress": look.data["progress"],
+                "to_the_stop": look.to_the_stop,
                 "candidate_set": list(known.candidate_set),
                 "events": look.event,
             }
@@ -219,7 +220,6 @@ def status(_: Caller, at: At) -> dict[str, Any]:
         **look.data,
         "promise": look.short_promise,
         "objectives": dict(zip(problem.objectives, problem.directions, strict=True)),
-        "remaining": look.remaining,
     }
 
 

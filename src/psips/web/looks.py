@@ -20,6 +20,7 @@ from psips.plots.planes import label_of, marks_of
 from psips.problem import Problem
 from psips.problem.instances import Results
 from psips.rules.promises import evidence_caption, promise, short_promise
+from psips.session.progress import hardest
 from psips.session.status import Status
 from psips.session.tolerated import Saving, savings, suggested
 from psips.session.verdicts import Verdict, verdicts_of
@@ -93,14 +94,9 @@ class Look:
         return "closed" if self.status.closed else "stopped" if self.status.stopped else "open"
 
     @property
-    def progress(self) -> float:
-        """How far it has come: 0 at the start, 1 at the stop."""
-        return 1.0 if self.status.stopped else self.status.evidence["fraction"] or 0.0
-
-    @property
-    def remaining(self) -> float | None:
-        """About how many more results it takes, with an even chance; None if not known."""
-        return None if self.status.stopped else self.status.evidence.get("remaining")
+    def to_the_stop(self) -> str:
+        """About how many more results it takes, in words; empty if that is not known."""
+        return "" if self.status.progress is None else str(self.status.progress)
 
 
 def look_at(state: State, at: str, store: Store, before: Look | None = None) -> Look:
@@ -118,7 +114,10 @@ def look_at(state: State, at: str, store: Store, before: Look | None = None) -> 
         What was seen earlier.
     """
     state.set_pending(at)
-    known = replace(state.session.status(), closed=state.closed)
+    known = state.session.status()
+    done = state.closed or known.stopped or not state.asker.has_next
+    progress = state.paced(known.progress)
+    known = replace(known, closed=state.closed, done=done, progress=progress)
     problem, ledger = state.problem, state.ledger
     tickets = ledger.pending(at)
     found = verdicts_of(problem, state.session.engine)
@@ -131,7 +130,7 @@ def look_at(state: State, at: str, store: Store, before: Look | None = None) -> 
         data=status_data(state, known, tickets),
         answers=_answers(problem, known),
         arms=list(zip(problem.arms, *_counts(known), strict=True)),
-        holding_up=_holding_up(found, known),
+        holding_up=[] if known.stopped else hardest(found, HOLDING_UP),
         tickets=tickets,
         held=[r for r in ledger.results if r.held and not r.withdrawn],
         proposals=dict(state.proposals),
@@ -190,16 +189,6 @@ def _answers(problem: Problem, known: Status) -> list[Answer]:
         )
         for place, (name, row) in enumerate(zip(problem.answers, rest, strict=True))
     ]
-
-
-def _holding_up(found: list[Verdict], known: Status) -> list[Verdict]:
-    """Return the open comparisons that take the most further results, the longest first."""
-    if known.stopped:
-        return []
-    undecided = [one for one in found if one.verdict == "open" and one.rival is not None]
-    endless = [one for one in undecided if not one.more]
-    rest = sorted((one for one in undecided if one.more), key=lambda v: -sum(v.more.values()))
-    return (endless + rest)[:HOLDING_UP]
 
 
 @dataclass(frozen=True)
