@@ -36,7 +36,7 @@ FORMATS = Path(__file__).parent.parent / "formats"
 MUTANTS = int(os.environ.get("PSIPS_MUTANTS", 200))  # of each example
 SEED = int(os.environ.get("PSIPS_MUTANTS_SEED", 5))
 LONGEST = 500  # characters of a refusal
-PATIENCE = 10.0  # seconds
+PATIENCE = 60.0  # seconds: rules of a mutant may have to be compiled first
 
 EXPORTS = sorted(EXAMPLES.glob("schema-*[a-z].json"))
 EXPORTS = [file for file in EXPORTS if "events" in json.loads(file.read_text())]

@@ -309,7 +309,7 @@ ATTACKS: dict[str, Callable] = {
     "not a number": raw(
         "POST",
         f"/api/v1/studies/{slug(NAME)}/tell",
-        422,
+        400,
         content=b'{"arm": "A", "values": [NaN, 1]}',
         headers={"content-type": "application/json"},
     ),
