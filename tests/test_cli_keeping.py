@@ -172,10 +172,11 @@ def test_signing(run: Any, tmp_path: Path) -> None:
     subprocess.run(words, check=True)
     public = (tmp_path / "key.pub").read_text()
     (tmp_path / "allowed_signers").write_text(f"ann@example.org {public}")
-    assert run("sign trial --ssh-key key")[0] == 0
+    assert run("sign trial --ssh-key key --meaning approved")[0] == 0
     code, out, _ = run("verify trial --signatures trial.sig")
     assert code == 0
-    assert "signed by ann@example.org: the first 1 events" in out
+    assert "signed by ann@example.org at 2" in out
+    assert " (approved): the first 1 events" in out
     (tmp_path / "allowed_signers").write_text("")
     code, out, _ = run("verify trial --signatures trial.sig")
     assert code == 1

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -280,12 +281,56 @@ def keys(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.parametrize("part", ["signed: 2026-03-01T09:30", "meaning: approved"])
+def test_time_and_meaning_are_signed(store: DatabaseStore, keys: Path, part: str) -> None:
+    study = Study.create(trial(), store, seed=1)
+    at = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
+    file = keys / "trial.sig"
+    text = sign("trial", study.events(), keys / "ann", "approved", at)
+    assert part in text
+    file.write_text(
+        text.replace(part, part.replace("2026", "2025").replace("approved", "seen"))
+    )
+    with pytest.raises(InputError, match="the signature is not valid"):
+        check_signature("trial", study.events(), file, keys / "allowed_signers")
+    for odd in ("", " seen", "a\nhead: 0", "x" * 201):
+        with pytest.raises(InputError, match="the meaning of a signature has 1 to 200"):
+            sign("trial", study.events(), keys / "ann", odd)
+
+
+def test_a_signature_of_an_older_psips(store: DatabaseStore, keys: Path) -> None:
+    """It has neither a time nor a meaning, and is as good as it was."""
+    study = Study.create(trial(), store, seed=1)
+    (event,) = study.events()
+    file = keys / "statement"
+    file.write_text(f"study: trial\nevents: 1\nhead: {event.hash}\n")
+    words = ["ssh-keygen", "-Y", "sign", "-f", str(keys / "ann"), "-n", "psips", str(file)]
+    subprocess.run(words, check=True, capture_output=True)
+    whole = keys / "trial.sig"
+    whole.write_text(file.read_text() + (keys / "statement.sig").read_text())
+    found = check_signature("trial", study.events(), whole, keys / "allowed_signers")
+    assert found == "signed by ann@example.org: the first 1 events"
+
+
+@pytest.mark.parametrize("lines", ["ann {}bob {}", "ann,bob {}", "*@example.org {}"])
+def test_a_key_has_one_name(store: DatabaseStore, keys: Path, lines: str) -> None:
+    study = Study.create(trial(), store, seed=1)
+    file, signers = keys / "trial.sig", keys / "allowed_signers"
+    file.write_text(sign("trial", study.events(), keys / "ann"))
+    public = (keys / "ann.pub").read_text()
+    signers.write_text(lines.format(public, public))
+    with pytest.raises(InputError, match="nobody can say who signed: give each key one name"):
+        check_signature("trial", study.events(), file, signers)
+
+
 def test_signatures(store: DatabaseStore, keys: Path) -> None:
     study = Study.create(trial(), store, seed=1)
     study.tell("A", 1.0)
     signers, file = keys / "allowed_signers", keys / "trial.sig"
-    file.write_text(sign("trial", study.events(), keys / "ann"))
-    said = "signed by ann@example.org: the first 2 events"
+    at = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
+    file.write_text(sign("trial", study.events(), keys / "ann", "approved", at))
+    said = "signed by ann@example.org at 2026-03-01T09:30:00.000000Z (approved): "
+    said += "the first 2 events"
     assert check_signature("trial", study.events(), file, signers) == said
     study.tell("B", 2.0)  # the signature stays good for what it was made of
     assert check_signature("trial", study.events(), file, signers) == said

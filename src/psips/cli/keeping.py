@@ -69,7 +69,7 @@ def backup(
     check_target(file, overwrite)
     heads: dict[str, str] = {}
     with open_store(checked_store(store)) as opened:
-        write_with(file, lambda part: heads.update(transfer.backup(opened, part)))
+        write_with(file, lambda part: heads.update(transfer.backup(opened, part)), private=True)
     _print_heads(heads, as_json)
 
 
@@ -108,6 +108,9 @@ def import_study(
 def sign(
     name: Name,
     key: Annotated[Path, typer.Option("--ssh-key", help="SSH key to sign with.")],
+    meaning: Annotated[
+        str, typer.Option(help="What it means: seen, reviewed, approved, or other words.")
+    ] = "seen",
     out: Annotated[
         Path | None, typer.Option(help="File to write; NAME.sig if left out.")
     ] = None,
@@ -115,14 +118,14 @@ def sign(
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Sign the log as it is now. The file says what was in it, and who saw it."""
+    """Sign the log as it is now. The file says what was in it, who signed, when and why."""
     from psips.study.signing import sign as make
 
     with open_study(name, store) as opened:
         target = Path(f"{opened.name.replace('/', '_')}.sig") if out is None else out
         check_target(target, overwrite)
         events = opened.events()
-        write_whole(target, make(opened.name, events, key))
+        write_whole(target, make(opened.name, events, key, meaning))
     head = events[-1]
     data = {"events": head.seq, "head": head.hash, "signature": str(target)}
     show(data, f"signed {counted(head.seq, 'event')}: {target}\n{head.hash}", as_json)

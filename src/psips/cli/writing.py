@@ -54,8 +54,17 @@ def write_whole(path: Path, text: str) -> None:
     write_with(path, lambda part: part.write_text(text, encoding="utf-8", newline=""))
 
 
-def write_with(path: Path, write: Callable[[Path], object]) -> None:
-    """Have a file written beside its place, and move it there when it is complete."""
+def write_with(path: Path, write: Callable[[Path], object], private: bool = False) -> None:
+    """Have a file written beside its place, and move it there when it is complete.
+
+    Parameters
+    ----------
+    path : path
+    write : callable
+        Writes to the path it is given.
+    private : bool
+        Whether its owner alone may read it, and not whom the umask lets.
+    """
     try:
         if path.exists() and not path.is_file():  # a pipe, or /dev/stdout
             write(path)
@@ -69,7 +78,7 @@ def write_with(path: Path, write: Callable[[Path], object]) -> None:
                 os.fsync(file.fileno())
             mask = os.umask(0)
             os.umask(mask)
-            part.chmod(0o666 & ~mask)
+            part.chmod(0o600 if private else 0o666 & ~mask)
             part.replace(path)
         except BaseException:
             part.unlink(missing_ok=True)

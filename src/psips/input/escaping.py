@@ -7,7 +7,9 @@ import re
 from typing import Any
 
 LINE, LINES = 480, 60  # characters and lines of an error
-ACTIVE = ("=", "+", "-", "@", "\t", "\r")  # what makes a spreadsheet reckon
+# What makes a spreadsheet reckon, in a cell or behind a semicolon, which separates cells where
+# the comma is a decimal one; some read full-width signs as the plain ones.
+ACTIVE = re.compile(r"(^|;)([\s\"']*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])")
 
 
 def plain(text: str, keep: str = "\n\t") -> str:
@@ -50,11 +52,10 @@ def as_cell(text: str) -> str:
 
     Examples
     --------
-    >>> as_cell("=1+1"), as_cell("arm 1")
-    ("'=1+1", 'arm 1')
+    >>> as_cell("=1+1"), as_cell("arm 1"), as_cell("a;=1+1")
+    ("'=1+1", 'arm 1', "a;'=1+1")
     """
-    text = one_line(text)
-    return f"'{text}" if text.startswith(ACTIVE) else text
+    return ACTIVE.sub(r"\1\2'", one_line(text))
 
 
 def _escape(c: str) -> str:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import sqlalchemy as sa
@@ -15,7 +19,11 @@ from psips.errors import InputError
 from psips.store.interface import StoreError
 from psips.store.urls import file_of, is_memory
 
+T = TypeVar("T")
+
+LOG = logging.getLogger("psips")
 WAIT = 60  # seconds that a writer waits for another
+SILENT = 2  # seconds of them without a word
 CONNECT = 10  # seconds that a server has to answer
 
 
@@ -45,13 +53,70 @@ def _file_engine(file: Path, create: bool) -> tuple[Engine, bool]:
         wal = Path(f"{file}-wal")
         if not wal.exists() or wal.stat().st_size == 0:
             mode = "ro&immutable=1"  # nobody can be writing, and no file can be made beside it
+    if mode == "rwc":
+        _make_private(file)
     uri = f"file:{quote(str(file.absolute()))}?mode={mode}"
 
     def connect() -> sqlite3.Connection:
-        return sqlite3.connect(uri, uri=True, timeout=WAIT, check_same_thread=False)
+        return sqlite3.connect(
+            uri, uri=True, timeout=SILENT, check_same_thread=False, factory=_Patient
+        )
 
     pool = sa.pool.QueuePool
     return sa.create_engine("sqlite://", creator=connect, poolclass=pool), not writable
+
+
+def _make_private(file: Path) -> None:
+    """Make the file of a new store, which its owner alone may read.
+
+    What SQLite keeps beside it, in -wal and -shm, gets the same permissions.
+    """
+    with suppress(OSError):  # SQLite says why
+        os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))
+
+
+class _Patient(sqlite3.Connection):
+    """Waits for locks as long as `WAIT`, and says so."""
+
+    def cursor(self, _: Any = None) -> Any:
+        """Return a cursor that waits."""
+        return super().cursor(_PatientCursor)
+
+    def commit(self) -> None:
+        """Commit; a commit that finds the file locked may be tried again."""
+        _patiently(super().commit)
+
+
+class _PatientCursor(sqlite3.Cursor):
+    def execute(self, *given: Any) -> Any:
+        """Execute a statement; one that finds the file locked has done nothing."""
+        execute = super().execute
+        return _patiently(lambda: execute(*given))
+
+
+def _patiently(act: Callable[[], T]) -> T:
+    until = time.monotonic() + WAIT
+    waited = False
+    while True:
+        try:
+            return act()
+        except sqlite3.OperationalError as error:
+            code = error.sqlite_errorcode
+            locked = code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_PROTOCOL)
+            if not locked or code == sqlite3.SQLITE_BUSY_SNAPSHOT or time.monotonic() > until:
+                raise
+        if not waited:
+            say_waiting()
+        waited = True
+
+
+def say_waiting() -> None:
+    """Say why nothing happens."""
+    LOG.warning(
+        "psips: waiting for the lock of the store: another process is writing to it, or its "
+        "file system grants no locks; giving up after %d s",
+        WAIT,
+    )
 
 
 def _server_engine(where: URL) -> Engine:

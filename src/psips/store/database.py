@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ from sqlalchemy.engine import URL, Connection, Engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from psips.errors import InputError
-from psips.store.connections import make_engine
+from psips.store.connections import SILENT, make_engine, say_waiting
 from psips.store.events import START, Event, Snapshot, broken_links
 from psips.store.interface import (
     ConflictError,
@@ -338,4 +339,11 @@ def _lock(connection: Connection, name: str) -> None:
     if connection.dialect.name == "postgresql":
         digest = hashlib.sha256(name.encode()).digest()
         number = int.from_bytes(digest[:8], signed=True)
-        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(number)))
+        if connection.scalar(sa.select(sa.func.pg_try_advisory_xact_lock(number))):
+            return
+        word = threading.Timer(SILENT, say_waiting)
+        word.start()
+        try:
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(number)))
+        finally:
+            word.cancel()

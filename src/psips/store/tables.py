@@ -10,6 +10,7 @@ from sqlalchemy.engine import Connection
 from psips.store.interface import StoreError
 
 FORMAT = 2  # of the tables; 1 had no table that says so
+STATED = 2  # the first format that a store states
 APPLICATION = 0x70736970  # "psip", in the header of a SQLite file
 LARGE = 8_000_000  # bytes of a SQLite file above which it is not checked on opening
 
@@ -44,13 +45,22 @@ def read_format(connection: Connection, url: str) -> int:
     """Return the format of a store; 0 if there is none yet, an error if it cannot be used."""
     found = sa.inspect(connection)
     names = set(found.get_table_names())
+    views = sorted(set(found.get_view_names()) & set(TABLES.tables))
+    if views:
+        raise StoreError(
+            f"the store {url} has a view in the place of its table {views[0]!r}: restore a "
+            "backup"
+        )
     if ABOUT.name in names:
-        version = connection.scalar(sa.select(sa.func.max(ABOUT.c.format)))
-        if not isinstance(version, int) or version > FORMAT:
-            raise StoreError(
-                f"the store {url} has format {version!r}, but this version of psips knows "
-                f"formats up to {FORMAT}: use a newer psips"
-            )
+        version = _stated_format(connection, url)
+        for table in (EVENTS, SNAPSHOTS):
+            there = table.name in names
+            columns = {c["name"] for c in found.get_columns(table.name)} if there else set()
+            if columns != set(table.c.keys()):
+                raise StoreError(
+                    f"the store {url} lacks the table {table.name!r} as format {version} has "
+                    "it: restore a backup"
+                )
         return version
     if EVENTS.name in names:
         columns = {column["name"] for column in found.get_columns(EVENTS.name)}
@@ -59,6 +69,20 @@ def read_format(connection: Connection, url: str) -> int:
     elif not names or connection.dialect.name == "postgresql":
         return 0
     raise StoreError(f"{url} is the database of another application: name another store")
+
+
+def _stated_format(connection: Connection, url: str) -> int:
+    """Return the format that a store says it has."""
+    stated = list(connection.scalars(sa.select(ABOUT.c.format)))
+    known = [v for v in stated if type(v) is int and STATED <= v <= FORMAT]
+    if stated and len(known) == len(stated):
+        return max(known)
+    odd = next((v for v in stated if v not in known), None)
+    newer = type(odd) is int and odd > FORMAT
+    raise StoreError(
+        f"the store {url} has format {str(odd)[:50]!r}, but this version of psips knows "
+        f"formats up to {FORMAT}: {'use a newer psips' if newer else 'restore a backup'}"
+    )
 
 
 def create(connection: Connection) -> None:

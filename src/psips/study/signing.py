@@ -10,33 +10,56 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from psips.errors import InputError
+from psips.errors import InputError, listing, quote
 from psips.store import Event
-from psips.study.inputs import read_name
+from psips.study.inputs import now, read_name, stamp
 
 NAMESPACE = "psips"
 BEGIN = "-----BEGIN SSH SIGNATURE-----"
+LONGEST = 200  # characters of a meaning
 PATIENCE = 60  # seconds that ssh-keygen may take
+MEANING = "seen"  # what a signature says of the events, unless its maker says more
 _STATEMENT = re.compile(
     r"study: (?P<study>[^\n]+)\nevents: (?P<events>[0-9]{1,15})\nhead: (?P<head>[0-9a-f]{64})\n"
+    r"(?:signed: (?P<at>[^\n]{1,40})\nmeaning: (?P<meaning>[^\n]{1,200})\n)?"
+)
+
+
+_SIGNER = re.compile(  # names, perhaps options, and a public key
+    r'(?P<names>"[^"]*"|[^\s#"]\S*)\s.*?\b(?:ssh|ecdsa|sk)-\S+\s+(?P<key>[A-Za-z0-9+/=]{20,})'
 )
 
 
 class Statement(NamedTuple):
-    """What is signed: which study, how many events, and the hash of the last."""
+    """What is signed: which study, how many events, the hash of the last; when, what it means.
+
+    Signatures of older versions have neither a time nor a meaning.
+    """
 
     study: str
     events: int
     head: str
+    at: str | None = None
+    meaning: str | None = None
 
     def __str__(self) -> str:
-        return f"study: {self.study}\nevents: {self.events}\nhead: {self.head}\n"
+        text = f"study: {self.study}\nevents: {self.events}\nhead: {self.head}\n"
+        return (
+            text if self.at is None else f"{text}signed: {self.at}\nmeaning: {self.meaning}\n"
+        )
 
 
-def sign(study: str, events: Sequence[Event], key: Path) -> str:
+def sign(
+    study: str,
+    events: Sequence[Event],
+    key: Path,
+    meaning: str = MEANING,
+    at: datetime | None = None,
+) -> str:
     """Return the signature of the head of a log, as the text of a file.
 
     Parameters
@@ -46,10 +69,21 @@ def sign(study: str, events: Sequence[Event], key: Path) -> str:
         The whole log, checked.
     key : path of an SSH key
         Private, or public if an agent holds the private one.
+    meaning : str
+        What the signer says of these events, as in "reviewed" or "approved".
+    at : datetime, optional
+        The time.
     """
     if not _is_file(key):
         raise InputError(f"there is no key {str(key)!r}: make one with ssh-keygen")
-    statement = Statement(read_name(study), events[-1].seq, events[-1].hash)
+    plain = isinstance(meaning, str) and meaning == meaning.strip() and meaning.isprintable()
+    if not plain or not 1 <= len(meaning) <= LONGEST:
+        raise InputError(
+            f"the meaning of a signature has 1 to {LONGEST} printable characters, without "
+            f"spaces around it, got {quote(meaning)}"
+        )
+    last = events[-1]
+    statement = Statement(read_name(study), last.seq, last.hash, stamp(at or now()), meaning)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "statement"
         file.write_text(str(statement), encoding="utf-8")
@@ -80,12 +114,15 @@ def check_signature(study: str, events: Sequence[Event], file: Path, signers: Pa
         raise InputError(f"{file.name} is not a signature of psips")
     if not _is_file(signers):
         raise InputError(f"there is no file of allowed signers {str(signers)!r}")
-    statement = Statement(found["study"], int(found["events"]), found["head"])
+    _check_names(signers)
+    statement = Statement(
+        found["study"], int(found["events"]), found["head"], found["at"], found["meaning"]
+    )
     with tempfile.TemporaryDirectory() as folder:
         sealed = Path(folder) / "statement.sig"
         sealed.write_text(f"{begin}{rest}", encoding="utf-8")
         said = _run(["-Y", "find-principals", "-f", str(signers), "-s", str(sealed)], "")
-        who = said.split("\n")[0].strip()
+        who = _one_name(said)
         words = ["-Y", "verify", "-f", str(signers), "-I", who, "-n", NAMESPACE]
         _run([*words, "-s", str(sealed)], str(statement))
     if statement.study != study:
@@ -99,7 +136,39 @@ def check_signature(study: str, events: Sequence[Event], file: Path, signers: Pa
         raise InputError(
             f"{who} signed another event {statement.events}: the log was rewritten since"
         )
-    return f"signed by {who}: the first {statement.events} events"
+    when = "" if statement.at is None else f" at {statement.at} ({statement.meaning})"
+    return f"signed by {who}{when}: the first {statement.events} events"
+
+
+def _check_names(signers: Path) -> None:
+    """Refuse signers of whom two have one key: ssh-keygen names the first it finds."""
+    names: dict[str, set[str]] = {}
+    try:
+        text = signers.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read the allowed signers {signers}: {error}") from None
+    for line in text.splitlines():
+        found = _SIGNER.match(line.strip())
+        if found:
+            listed = found["names"].strip('"').split(",")
+            names.setdefault(found["key"], set()).update(name.strip() for name in listed)
+    for every in names.values():
+        if len(every) > 1:
+            raise InputError(
+                f"{signers.name} lists one key for {listing(sorted(every))}, so that nobody "
+                "can say who signed: give each key one name"
+            )
+
+
+def _one_name(said: str) -> str:
+    """Return whose key it is; a pattern is nobody's name."""
+    name = said.split("\n")[0].strip()
+    if any(c in name for c in "*?!,"):
+        raise InputError(
+            f"the key is listed for {quote(name)}, so that nobody can say who signed: give "
+            "each key one name"
+        )
+    return name
 
 
 def _is_file(path: Path) -> bool:
