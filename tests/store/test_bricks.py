@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import os
@@ -27,7 +28,7 @@ from psips.problem import Problem
 from psips.report import report
 from psips.store import DatabaseStore, StoreError, open_store
 from psips.store.events import START, Event
-from psips.study import Study
+from psips.study import Study, verify_log
 
 DESIGN = """
 name = "trial"
@@ -425,3 +426,15 @@ def test_correcting_beside_a_huge_outlier(store: DatabaseStore) -> None:
     start = time.perf_counter()
     study.correct(rng.normal(size=2).tolist(), result=7)
     assert time.perf_counter() - start < 10
+
+
+def test_a_text_that_is_not_utf_8(tmp_path: Path) -> None:
+    file = tmp_path / "a.db"
+    Study.create(problem(), f"sqlite:///{file}", name="trial", seed=1).store.close()
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        connection.execute("UPDATE events SET payload = CAST(x'7b22e7227d' AS TEXT)")
+        connection.commit()
+    with open_store(f"sqlite:///{file}") as store:
+        with pytest.raises(StoreError, match="UTF-8"):
+            Study.open("trial", store)
+        assert "UTF-8" in verify_log("trial", store).problems[0]

@@ -202,6 +202,10 @@ class DatabaseStore:
         try:
             with self.engine.connect() as connection:
                 yield connection
+        except UnicodeDecodeError:  # a byte of a text was changed
+            raise StoreError(
+                f"the store {self.url} is damaged (a text in it is not UTF-8): restore a backup"
+            ) from None
         except (SQLAlchemyError, sqlite3.Error) as error:
             lost = isinstance(error, DBAPIError) and error.connection_invalidated
             kind = LostError if lost else StoreError

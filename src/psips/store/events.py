@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from psips.errors import quote
+
 CLOCK = "clock"  # the kind of an event before which the clock was set back
 START = "0" * 64  # stands for the hash before the first event
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
@@ -180,7 +182,7 @@ def broken_link(event: Event, seq: int, previous: str, at: str = "") -> list[str
         Number, hash and time of the event before it.
     """
     if not event.sound:
-        return [f"event {event.seq!r} holds something else than numbers and texts"]
+        return [f"event {quote(event.seq)[:50]} holds something else than numbers and texts"]
     problems = []
     name = f"event {event.seq} ({event.kind[:32]})"
     if event.seq < 1:
