@@ -356,7 +356,7 @@ COMMANDS: list[tuple[str, str]] = [
     ("study list --store mysql://u:hunter2@h/x", "a store is in SQLite or PostgreSQL"),
     ("study migrate --store none.db", "there is no store 'none.db'"),
     ("study backup psips.db", "psips.db is a database, or part of one"),
-    ("study backup good.toml", "good.toml exists already: add --overwrite"),
+    ("study backup good.toml", "good.toml exists already: add --force"),
     ("study backup no/kept.db", "cannot write no/kept.db"),
     ("study restore none.db", "there is no store 'none.db'"),
     ("study restore psips.db", "there is a study 'trial' in this store already"),

@@ -145,7 +145,7 @@ def test_other_files_are_written_over_when_told_so(run: Any, tmp_path: Path) -> 
     code, _, err = run("study", "export", "trial", "--out", "out.csv")
     assert (code, err) == (
         2,
-        "psips: out.csv exists already: add --overwrite, or write to another file\n",
+        "psips: out.csv exists already: add --force, or write to another file\n",
     )
     assert file.read_text() == "precious"
     assert run("study", "export", "trial", "--out", "out.csv", "--overwrite")[0] == 0

@@ -33,7 +33,7 @@ def check_target(path: Path, overwrite: bool) -> None:
         return
     if os.isatty(0) and typer.confirm(f"{path} exists: write over it?", err=True):
         return
-    raise InputError(f"{path} exists already: add --overwrite, or write to another file")
+    raise InputError(f"{path} exists already: add --force, or write to another file")
 
 
 def check_plot(plot: Path | None) -> None:
