@@ -99,7 +99,9 @@ def import_export(store: Store, file: Path) -> tuple[str, str]:
     except OSError as error:
         raise InputError(f"cannot read {file}: {error.strerror}") from None
     except InputError as error:
-        raise InputError(f"{file.name[:100]}: {error}") from None
+        raise InputError(
+            f"{file.name[:100]} is not what `psips study export --format json` writes: {error}"
+        ) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(
             f"{file.name} is not what `psips study export --format json` writes"
