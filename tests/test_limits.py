@@ -91,7 +91,7 @@ def test_sets_by_words() -> None:
         inward = one.inward(values)
         expected = set_by_words(values)
         assert optimal_and_allowed(inward, one.model.limits).tolist() == expected
-        allowed, inside = selected(inward, one.model.limits)
+        allowed, inside = selected(inward, np.zeros((len(inward), 0)), one.model.limits)
         assert inside.tolist() == expected
         assert allowed.tolist() == [keeps_by_words(values, z) for z in range(4)]
         assert list(Instance("", one, values).pareto_set) == [

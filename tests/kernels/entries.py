@@ -100,12 +100,13 @@ def is_ready(model: Model, belief: Belief) -> bool:
 def change(scene: Scene, values: np.ndarray, slack: np.ndarray, whole: bool) -> bool:
     if whole:
         return changes_set(scene, values)
-    return find_change(scene, values, slack, scene.front.size[LIVE], 0.0)
+    give = scene.posterior.give
+    return find_change(scene, values, slack, give, scene.front.size[LIVE], 0.0)
 
 
 @numba.njit(error_model="numpy")
 def elected(mu: np.ndarray, front: Front) -> None:
-    elect(mu, front)
+    elect(mu, np.zeros((mu.shape[0], 0)), front)
 
 
 @numba.njit(error_model="numpy")
@@ -305,6 +306,9 @@ def plain_model(
         np.zeros(d),
         -1,
         np.zeros(d),
+        np.zeros((K if Z is None else len(Z), 0)),
+        np.zeros(0),
+        np.zeros(0),
         limit_model([], ["max"] * d, np.ones(d), 0),
     )
 

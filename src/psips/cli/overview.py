@@ -29,7 +29,7 @@ def overview(store: Store) -> list[dict[str, Any]]:
             continue
         session = state.session
         kind = "closed" if state.closed else "stopped" if session.stopped else "open"
-        progress = state.paced(quick_progress(session.problem, session.engine))
+        progress = state.paced(quick_progress(session.noisy, session.engine))
         rows.append(
             {
                 **row,

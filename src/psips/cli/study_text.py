@@ -134,5 +134,5 @@ def progress_of(opened: Study) -> str:
     counted = f"{told:,} result{'' if told == 1 else 's'} in all"
     if session.results < told:
         counted = f"{session.results:,} of {told:,} results count"
-    progress = quick_progress(session.problem, session.engine)
+    progress = quick_progress(session.noisy, session.engine)
     return f"not stopped: {counted}" + (f"; {progress.short} to the stop" if progress else "")

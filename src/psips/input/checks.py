@@ -184,18 +184,28 @@ def read_directions(objectives: Sequence[str], given: object) -> tuple[str, ...]
     return tuple(found)
 
 
-def read_covariance(objectives: Sequence[str], given: object) -> Floats:
-    """Covariance matrix (d, d) from a matrix or from variances, by position or by name."""
-    d = len(objectives)
+def read_variances(
+    objectives: Sequence[str], given: object, without: Sequence[str] = ()
+) -> Floats:
+    """Variances (d,) or a matrix (d, d), by position or by name, not looked at any further.
+
+    Those of objectives ``without`` noise may be left out where there are names: they are 0.
+    """
+    d, nothing = len(objectives), dict.fromkeys(without, 0.0)
     if hasattr(given, "to_dict") and hasattr(given, "index"):  # a pandas Series or DataFrame
         given = given.to_dict()
     if isinstance(given, Mapping):
-        rows = by_name("covariance", "objective", objectives, given)
+        square = any(isinstance(row, Mapping) for row in given.values())
+        blank: dict[str, Any] = dict.fromkeys(without, {} if square else 0.0)
+        rows = by_name("covariance", "objective", objectives, blank | _texts(given))
+        everything = dict.fromkeys(objectives, 0.0)
         given = [
-            by_name("covariance", "objective", objectives, row)
-            if isinstance(row, Mapping)
+            by_name(
+                "covariance", "objective", objectives, (nothing if row else everything) | row
+            )
+            if isinstance(row, dict)
             else row
-            for row in rows
+            for row in map(_texts, rows)
         ]
     S = np.atleast_1d(_numbers("the covariance", given))
     if S.shape not in ((d,), (d, d)):
@@ -203,6 +213,17 @@ def read_covariance(objectives: Sequence[str], given: object) -> Floats:
             f"the covariance must be {d} variances or a {d} x {d} matrix (one row per "
             f"objective), got shape {S.shape}"
         )
+    return S
+
+
+def _texts(given: Any) -> Any:
+    """Return a mapping with texts for keys; anything else as it is."""
+    return {str(k): v for k, v in given.items()} if isinstance(given, Mapping) else given
+
+
+def read_covariance(objectives: Sequence[str], given: object) -> Floats:
+    """Covariance matrix (d, d) from a matrix or from variances, by position or by name."""
+    S = read_variances(objectives, given)
     variances = S if S.ndim == 1 else np.diag(S)
     for objective, variance in zip(objectives, variances, strict=True):
         if not (np.isfinite(variance) and variance > 0):

@@ -35,12 +35,14 @@ def estimate(mean: float, se: float, none: str = "-") -> str:
     >>> estimate(10.4231, 0.0213), estimate(123456.0, 2300.0), estimate(float("nan"), 1.0)
     ('10.423 ± 0.021', '123456 ± 2300', '-')
     >>> estimate(-0.0001, 0.012), estimate(3.0, float("nan")), estimate(2.5, 0.0)
-    ('0.000 ± 0.012', '3 ± ?', '2.5 ± 0')
+    ('0.000 ± 0.012', '3 ± ?', '2.5')
     """
     if math.isnan(mean):
         return none
     if math.isnan(se):  # the noise is not known yet
         return f"{_signed(f'{mean:.4g}')} ± ?"
+    if se == 0.0:  # exact
+        return _signed(f"{mean:.10g}")
     if max(abs(mean), se) >= LARGE or 0.0 < se < 10.0 ** (1 - MOST):
         return f"{_signed(f'{mean:.4g}')} ± {se:.2g}"
     return f"{rounded(mean, se)} ± {rounded(se, se)}"

@@ -249,8 +249,12 @@ def ready(model: Model, belief: Belief) -> bool:
 
     Unstructured: once every arm is pulled. Linear: once the arms pulled span all arms; at
     once with a regularisation that was asked for. Either: not before the noise is known well
-    enough.
+    enough, nor before every answer's value of every exact metric is.
     """
+    for z in range(model.facts.shape[0]):
+        for e in range(model.facts.shape[1]):
+            if math.isnan(model.facts[z, e]):
+                return False
     if model.unstructured:
         for a in range(model.K):
             if belief.pulls[a] == 0.0:

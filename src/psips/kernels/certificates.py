@@ -37,6 +37,7 @@ import numpy as np
 from psips.aliases import Floats
 from psips.kernels.belief import Belief
 from psips.kernels.grids import floats, floats2
+from psips.kernels.halfspace import may_beat, may_hold
 from psips.kernels.jit import bare, part, standing
 from psips.kernels.marginal import LOG_WEIGHTS as LOG_WEIGHTS
 from psips.kernels.marginal import RHOS as RHOS
@@ -253,7 +254,9 @@ def faint(
 def dominance(
     model: Model, belief: Belief, Y: Floats, x: int, z: int, volume: float, enough: float
 ) -> float:
-    """E of "x dominates z": the least over the objectives."""
+    """E of "x dominates z": the least over the objectives; 0 if an exact metric says no."""
+    if not may_hold(model.facts, model.give, x, z):
+        return 0.0
     least = np.inf
     for c in range(model.d):
         found = -1.0
@@ -274,7 +277,9 @@ def dominance(
 def escape(
     model: Model, belief: Belief, Y: Floats, z: int, x: int, volume: float, enough: float
 ) -> float:
-    """E of "x does not dominate z": the most over the directions."""
+    """E of "x does not dominate z": the most over the directions; an exact metric settles it."""
+    if not may_beat(model.facts, model.give, x, z):
+        return np.inf
     most = 0.0
     for row in range(Y.shape[0]):
         spare = 0.0 if row < model.d else LOG_FOUR

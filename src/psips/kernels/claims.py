@@ -83,6 +83,7 @@ import numpy as np
 from psips.aliases import Floats, Ints, Mask
 from psips.kernels.cone import project, still_holding
 from psips.kernels.grids import flags, floats, floats2, floats3, ints, ints2
+from psips.kernels.halfspace import may_beat, may_hold
 from psips.kernels.jit import part
 from psips.kernels.posterior import Posterior, apart, variance
 
@@ -137,7 +138,7 @@ def _leaves(
         for c in range(d):
             spread = math.sqrt(variance(p, z, x, c, apart(p, z, x)))
             lead = min(lead, (mu[x, c] - mu[z, c] - p.slack[c]) / spread)
-        if lead > safest:
+        if lead > safest and may_hold(p.facts, p.give, x, z):
             root, safest = x, lead
     closed = flags(most)
     square = floats(most)
@@ -206,7 +207,7 @@ def cover_alternative(p: Posterior, inside: Mask) -> Pieces:
     for i in members:
         for k in range(above):
             j = k if p.tolerant else members[k]
-            if i != j:
+            if i != j and may_beat(p.facts, p.give, j, i):
                 pieces.z[P], pieces.length[P] = j, d
                 for c in range(d):
                     pieces.xs[P, c], pieces.cs[P, c] = i, c

@@ -16,7 +16,7 @@ import numpy as np
 
 from psips.aliases import Floats, Ints
 from psips.kernels.grids import flags, floats, floats2, ints
-from psips.kernels.halfspace import lead
+from psips.kernels.halfspace import lead, may_hold
 from psips.kernels.jit import part, standing
 from psips.kernels.posterior import Posterior, cov
 from psips.kernels.shifts import move, moved
@@ -199,7 +199,7 @@ def still_holding(
             if xs[k] == x:
                 listed = True
                 break
-        if listed:
+        if listed or not may_hold(p.facts, p.give, x, z):
             continue
         moved(p, x, shift, False, at_x)
         behind = np.inf

@@ -9,7 +9,7 @@ from __future__ import annotations
 from psips.aliases import Floats
 from psips.kernels.belief import in_theta
 from psips.kernels.front import LIVE, MEMBERS
-from psips.kernels.halfspace import beats, held, holds
+from psips.kernels.halfspace import beats, held, holds, may_beat, may_hold
 from psips.kernels.jit import bare, standing
 from psips.kernels.model import EVERYTHING
 from psips.kernels.posterior import draw_answer, draw_theta, image
@@ -56,7 +56,9 @@ def look_at_all(scene: Scene, scale: float) -> None:
 
 @standing
 @bare
-def find_change(scene: Scene, values: Floats, slack: Floats, others: int, scale: float) -> bool:
+def find_change(
+    scene: Scene, values: Floats, slack: Floats, give: Floats, others: int, scale: float
+) -> bool:
     """Whether ``values`` (n, d) lie in Alt(S_hat), and in which piece.
 
     ``others`` answers outside S_hat are looked at. If ``scale`` is not 0, what is not made yet
@@ -64,7 +66,7 @@ def find_change(scene: Scene, values: Floats, slack: Floats, others: int, scale:
     (z, -1) for "z escapes".
     """
     front, piece = scene.front, scene.draw.piece
-    outside = front.outside
+    outside, facts = front.outside, scene.posterior.facts
     members = front.members[: front.size[MEMBERS]]
     lazily, tolerant = scale > 0.0, scene.posterior.tolerant
     number = int(scene.draw.made[NUMBER])
@@ -73,7 +75,7 @@ def find_change(scene: Scene, values: Floats, slack: Floats, others: int, scale:
             _make(scene, number, x, scale)
     for i in members:
         for j in members:
-            if i != j and beats(values, slack, j, i):
+            if i != j and may_beat(facts, give, j, i) and beats(values, slack, j, i):
                 piece[ABOVE] = j
                 piece[BELOW] = i
                 return True
@@ -83,11 +85,14 @@ def find_change(scene: Scene, values: Floats, slack: Floats, others: int, scale:
             _make(scene, number, z, scale)
         if tolerant:
             for i in members:
-                if beats(values, slack, z, i):
+                if may_beat(facts, give, z, i) and beats(values, slack, z, i):
                     piece[ABOVE] = z
                     piece[BELOW] = i
                     return True
-        if not holds(values, slack, front.keeper[z], z) and not held(values, slack, members, z):
+        x = front.keeper[z]
+        if may_hold(facts, give, x, z) and holds(values, slack, x, z):
+            continue
+        if not held(values, slack, facts, give, members, z):
             if lazily:
                 outside[k], outside[k // 2] = outside[k // 2], z  # sooner next time
             piece[ABOVE] = z
@@ -100,7 +105,8 @@ def find_change(scene: Scene, values: Floats, slack: Floats, others: int, scale:
 def changes_set(scene: Scene, values: Floats) -> bool:
     """Whether the point with all of ``values`` (n, d) lies in Alt(S_hat)."""
     others = scene.model.n - scene.front.size[MEMBERS]
-    return find_change(scene, values, scene.posterior.slack, others, 0.0)
+    p = scene.posterior
+    return find_change(scene, values, p.slack, p.give, others, 0.0)
 
 
 @standing
@@ -109,8 +115,8 @@ def literal_draw(scene: Scene, scale: float) -> bool:
     """One posterior draw, as far as needed; whether it is in Alt(S_hat)."""
     scene.draw.made[LITERALS] += 1.0
     begin_draw(scene, scale)
-    slack, live = scene.posterior.slack, scene.front.size[LIVE]
-    return find_change(scene, scene.draw.values, slack, live, scale)
+    p, live = scene.posterior, scene.front.size[LIVE]
+    return find_change(scene, scene.draw.values, p.slack, p.give, live, scale)
 
 
 @bare

@@ -32,9 +32,9 @@ from psips.kernels.cover import (
 from psips.kernels.draws import begin_draw, literal_draw, look_at, look_at_all
 from psips.kernels.firsthit import FREQUENT, propose, weigh
 from psips.kernels.front import MEMBERS, elect
-from psips.kernels.grids import as_array, as_grid, flags, floats
+from psips.kernels.grids import as_array, as_grid, flags, floats, floats2, ints
 from psips.kernels.jit import kernel, part, standing
-from psips.kernels.pareto import dominates, pareto_set
+from psips.kernels.pareto import join, pareto_set, surpasses
 from psips.kernels.posterior import refresh_all
 from psips.kernels.rng import ESTIMATE, PLACES, log_tail, seed, uniform
 from psips.kernels.scene import NUMBER, Scene
@@ -85,7 +85,7 @@ def changes_place(scene: Scene, z: int) -> bool:
                 near = near and values[z, c] - p.mu[a, c] <= REACH * math.sqrt(p.C[a, c, c])
         if near:
             look_at(scene, a, 1.0)
-            if dominates(values, a, z):
+            if surpasses(values, p.facts, a, z):
                 return bool(scene.front.inside[z])
     return not scene.front.inside[z]
 
@@ -154,7 +154,7 @@ def sure_enough(scene: Scene, log_delta: float) -> float:
 def begin_places(scene: Scene, key: Stream) -> None:
     """Bring the candidate set up to date, and begin the draws of all answers' places."""
     refresh_all(scene.posterior)
-    elect(scene.posterior.mu, scene.front)
+    elect(scene.posterior.mu, scene.posterior.facts, scene.front)
     seed(scene.draw.stream, as_grid(key), scene.belief.tally[RESULTS], PLACES)
 
 
@@ -164,12 +164,17 @@ def survey(scene: Scene, key: Stream) -> tuple[Floats, float]:
     n, d = scene.posterior.mu.shape
     begin_places(scene, key)
     changes, keep = floats(n), flags(n)
+    facts, every = scene.posterior.facts, ints(n)
+    for a in range(n):
+        every[a] = a
+    points = floats2(n, d + facts.shape[1])
     made = spent = 0.0
     while made < LEAST_SURVEY or (spent < SURVEY and made < ALTOGETHER):
         made += 1.0
         begin_draw(scene, 1.0)
         look_at_all(scene, 1.0)
-        pareto_set(scene.draw.values, keep)
+        join(scene.draw.values, facts, every, points)
+        pareto_set(points, keep)
         optimal = 0
         for z in range(n):
             if keep[z]:

@@ -226,11 +226,11 @@ def propose(
         draw.piece[BELOW] = cover.terms[k, 0, RIVAL]
         inside = beats(values, slack, z, draw.piece[BELOW])
     else:
-        inside = not held(values, slack, members, z)
+        inside = not held(values, slack, p.facts, p.give, members, z)
     if not inside:
         for i in range(front.size[LIVE]):
             look_at(scene, front.outside[i], scale)
-        if not find_change(scene, values, slack, front.size[LIVE], 0.0):
+        if not find_change(scene, values, slack, p.give, front.size[LIVE], 0.0):
             cover.life[REJECTED] += 1
             return False
     return True

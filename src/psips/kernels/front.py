@@ -8,7 +8,7 @@ from psips.aliases import Floats, Ints, Mask
 from psips.kernels.grids import flags, floats2, ints
 from psips.kernels.jit import part, standing
 from psips.kernels.model import Model
-from psips.kernels.pareto import dominates, pareto_set
+from psips.kernels.pareto import join, pareto_set, surpasses
 from psips.kernels.records import Record, record
 
 # Places in Front.size.
@@ -44,7 +44,7 @@ def empty_front(model: Model) -> Front:
 
 @standing
 @part
-def elect(mu: Floats, front: Front) -> None:
+def elect(mu: Floats, facts: Floats, front: Front) -> None:
     """Make S_hat the Pareto set of the current means; everything else is live.
 
     Only old members and answers that no old member dominates can belong to it, so what is
@@ -60,10 +60,10 @@ def elect(mu: Floats, front: Front) -> None:
         if not inside[z]:
             held = False
             if old > 0:
-                held = dominates(mu, keeper[z], z)
+                held = surpasses(mu, facts, keeper[z], z)
             k = 0
             while not held and k < old:
-                if dominates(mu, members[k], z):
+                if surpasses(mu, facts, members[k], z):
                     keeper[z] = members[k]
                     held = True
                 k += 1
@@ -71,11 +71,9 @@ def elect(mu: Floats, front: Front) -> None:
                 continue
         rivals[count] = z
         count += 1
-    points = floats2(count, d)
+    points = floats2(count, d + facts.shape[1])
     best = flags(count)
-    for k in range(count):
-        for c in range(d):
-            points[k, c] = mu[rivals[k], c]
+    join(mu, facts, rivals, points)
     pareto_set(points, best)
     size[MEMBERS] = 0
     for k in range(count):
@@ -88,7 +86,7 @@ def elect(mu: Floats, front: Front) -> None:
         z = rivals[k]
         if not best[k]:
             for j in range(size[MEMBERS]):
-                if dominates(mu, members[j], z):
+                if surpasses(mu, facts, members[j], z):
                     keeper[z] = members[j]
                     break
     size[LIVE] = 0

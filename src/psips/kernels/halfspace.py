@@ -9,6 +9,11 @@ Without a slack, x holds z back where x dominates z, and i is below j where j do
 with one, "holds" is weaker than domination, "beats" is stronger, and neither is transitive:
 an answer j outside S can beat a member i though the member that holds j back does not. So
 j runs over the members alone where there is no slack, and over all answers where there is.
+
+A metric without noise is no coordinate of a point: it is the same at all of them. Its values
+are ``facts`` (n, e), with tolerances ``give`` (e,). Where z is above x in one of them by more,
+x never holds z back; where j is below i in one of them, i is never below j. Otherwise they have
+no say: equal values are real ties, in which nothing escapes and nothing is spared.
 """
 
 from __future__ import annotations
@@ -20,9 +25,11 @@ PAIR, ESCAPE = range(2)  # kinds of pieces: "i below j", "z escapes"
 
 
 @bare
-def is_tolerant(slack: Floats, control: int) -> bool:
+def is_tolerant(slack: Floats, give: Floats, control: int) -> bool:
     """Whether there is a tolerance, be it a number or a part of the ``control``'s mean."""
     some = control >= 0
+    for e in range(give.shape[0]):
+        some = some or give[e] != 0.0
     for c in range(slack.shape[0]):
         some = some or slack[c] != 0.0
     return some
@@ -32,6 +39,28 @@ def is_tolerant(slack: Floats, control: int) -> bool:
 def lead(values: Floats, slack: Floats, z: int, x: int, c: int) -> float:
     """By how much the point with ``values`` (n, d) lies in the half-space (z, x, c)."""
     return values[z, c] - values[x, c] + slack[c]
+
+
+@bare
+def may_hold(facts: Floats, give: Floats, x: int, z: int) -> bool:
+    """Whether x can hold z back: in no exact metric is z above x by more than the tolerance."""
+    for e in range(give.shape[0]):
+        if facts[z, e] - facts[x, e] > give[e]:
+            return False
+    return True
+
+
+@bare
+def may_beat(facts: Floats, give: Floats, j: int, i: int) -> bool:
+    """Whether i can be below j: j is above i by more than the tolerance in all exact metrics.
+
+    Where there is no tolerance, j may be level.
+    """
+    for e in range(give.shape[0]):
+        ahead = facts[j, e] - facts[i, e]
+        if ahead < 0.0 or (give[e] > 0.0 and ahead <= give[e]):
+            return False
+    return True
 
 
 @bare
@@ -48,10 +77,12 @@ def holds(values: Floats, slack: Floats, x: int, z: int) -> bool:
 
 
 @bare
-def held(values: Floats, slack: Floats, members: Ints, z: int) -> bool:
+def held(
+    values: Floats, slack: Floats, facts: Floats, give: Floats, members: Ints, z: int
+) -> bool:
     """Whether a member holds z back."""
     for x in members:  # noqa: SIM110
-        if holds(values, slack, x, z):
+        if may_hold(facts, give, x, z) and holds(values, slack, x, z):
             return True
     return False
 

@@ -15,7 +15,7 @@ from psips.kernels.cone import project
 from psips.kernels.cover import is_eager
 from psips.kernels.draws import look_at_all
 from psips.kernels.front import MEMBERS
-from psips.kernels.halfspace import lead
+from psips.kernels.halfspace import lead, may_hold
 from psips.kernels.jit import bare, part
 from psips.kernels.model import Model
 from psips.kernels.posterior import Posterior, refresh_listed
@@ -71,6 +71,9 @@ def nearest_in_escape(scene: Scene, z: int) -> int:
     m = 0
     for i in range(s):
         x = front.members[i]
+        if not may_hold(p.facts, p.give, x, z):
+            choice[i] = -1
+            continue
         most = -np.inf
         for c in range(p.mu.shape[1]):
             ahead = lead(draw.values, p.slack, z, x, c) / p.unit[c]

@@ -20,7 +20,7 @@ from psips.kernels.belief import RESULTS
 from psips.kernels.choosing import follow, informed, opening, share_of_exploring
 from psips.kernels.front import LIVE, MEMBERS
 from psips.kernels.grids import flags, floats, ints
-from psips.kernels.halfspace import ESCAPE, PAIR
+from psips.kernels.halfspace import ESCAPE, PAIR, may_hold
 from psips.kernels.jit import bare, kernel, part, step
 from psips.kernels.learner import shares
 from psips.kernels.limits import (
@@ -72,7 +72,7 @@ def renew(scene: Scene) -> None:
     model, front = scene.model, scene.front
     refresh_means(scene.posterior)
     allowed = flags(model.n)
-    select(scene.posterior.mu, model.limits, allowed, front.inside)
+    select(scene.posterior.mu, model.facts, model.limits, allowed, front.inside)
     front.size[MEMBERS] = 0
     front.size[LIVE] = 0
     for z in range(model.n):
@@ -201,8 +201,10 @@ def ways_out(p: Posterior, limits: LimitModel, members: Ints, z: int) -> float:
             put_limit(ways, n, limits, z, l, 1.0)
             n += 1
     for x in members:
-        put_lead(ways, n, p.slack, z, x, behind_by(p, limits.aims, z, x)[1])
-        n += 1
+        behind, c = behind_by(p, limits.aims, z, x)
+        if behind < np.inf and may_hold(p.facts, p.give, x, z):
+            put_lead(ways, n, p.slack, z, x, c)
+            n += 1
     held, clearest = 0, -np.inf
     for k in range(n):
         ways.y[k] = math.sqrt(shared(p.C, ways, k, k))
@@ -260,7 +262,7 @@ def judge_limited(run: Run) -> int:
     """Stop when the likelihood ratio against every other set is large."""
     scene, outcome, calibration = run.scene, run.outcome, run.options.calibration
     allowed, inside = flags(scene.model.n), flags(scene.model.n)
-    select(scene.posterior.mu, scene.model.limits, allowed, inside)
+    select(scene.posterior.mu, scene.model.facts, scene.model.limits, allowed, inside)
     t = float(scene.belief.tally[RESULTS])
     outcome[THRESHOLD] = glr_threshold(scene.model, calibration, t)
     outcome[EVIDENCE] = evidence(scene, calibration, allowed, inside, WHOLE)
@@ -283,7 +285,7 @@ def judge_two_stage(run: Run) -> int:
     """Stop when both stages are done."""
     scene, outcome, calibration = run.scene, run.outcome, run.options.calibration
     allowed, inside = flags(scene.model.n), flags(scene.model.n)
-    select(scene.posterior.mu, scene.model.limits, allowed, inside)
+    select(scene.posterior.mu, scene.model.facts, scene.model.limits, allowed, inside)
     t = float(scene.belief.tally[RESULTS])
     outcome[THRESHOLD] = glr_threshold(scene.model, calibration, t) + math.log(2.0)
     outcome[EVIDENCE] = min(
@@ -347,7 +349,8 @@ def choose(run: Run, in_stages: bool) -> int:
     if not informed(run):
         return follow(run, run.scene.model.explore, 0.0, run.options.tracking == TRACK)
     allowed, inside, mode = flags(run.scene.model.n), flags(run.scene.model.n), WHOLE
-    select(run.scene.posterior.mu, run.scene.model.limits, allowed, inside)
+    model, mu = run.scene.model, run.scene.posterior.mu
+    select(mu, model.facts, model.limits, allowed, inside)
     if in_stages:
         mode = max(stage(run.scene, run.options.calibration, allowed, inside), ALLOWED)
     return pull_for(run, allowed, inside, mode)
@@ -370,7 +373,7 @@ def weigh_limited(scene: Scene, calibration: Calibration) -> tuple[float, float]
     """Evidence and threshold for the data as they stand, for callers in Python."""
     refresh_means(scene.posterior)
     allowed, inside = flags(scene.model.n), flags(scene.model.n)
-    select(scene.posterior.mu, scene.model.limits, allowed, inside)
+    select(scene.posterior.mu, scene.model.facts, scene.model.limits, allowed, inside)
     t = float(scene.belief.tally[RESULTS])
     found = evidence(scene, calibration, allowed, inside, WHOLE)
     return found, glr_threshold(scene.model, calibration, t)

@@ -26,6 +26,7 @@ import numpy as np
 from psips.aliases import Floats, Ints, Mask
 from psips.kernels.cone import nonnegative
 from psips.kernels.grids import as_array, as_grid, flags, floats, floats2, ints, ints2
+from psips.kernels.halfspace import may_beat, may_hold
 from psips.kernels.jit import bare, kernel, part
 from psips.kernels.model import LimitModel
 from psips.kernels.posterior import Posterior
@@ -184,7 +185,7 @@ def holder(
         room[c] = moved(p, piece, m, z, c)
     worst, most = -1, 0.0
     for x in range(n):
-        candidate = inside[x]
+        candidate = inside[x] and may_hold(p.facts, p.give, x, z)
         for other in done:
             candidate = candidate and other != x
         if candidate:
@@ -305,8 +306,16 @@ def room_for(p: Posterior, limits: LimitModel) -> int:
 
 
 @bare
+def may_keep(limits: LimitModel, z: int) -> bool:
+    """Whether z breaks no limit on an exact metric."""
+    return limits.kept.shape[0] == 0 or limits.kept[z] > 0.0
+
+
+@bare
 def keeps(mu: Floats, limits: LimitModel, z: int) -> bool:
     """Whether z keeps all limits at the means ``mu`` (n, d)."""
+    if not may_keep(limits, z):
+        return False
     for l in range(limits.metric.shape[0]):  # noqa: E741
         c = limits.metric[l]
         value = mu[z, c] - limits.factor[l] * mu[limits.control, c]
@@ -316,7 +325,7 @@ def keeps(mu: Floats, limits: LimitModel, z: int) -> bool:
 
 
 @part
-def select(mu: Floats, limits: LimitModel, allowed: Mask, inside: Mask) -> None:
+def select(mu: Floats, facts: Floats, limits: LimitModel, allowed: Mask, inside: Mask) -> None:
     """Write who keeps the limits, and who of these is Pareto-optimal by the objectives."""
     n, d = mu.shape
     for z in range(n):
@@ -330,6 +339,9 @@ def select(mu: Floats, limits: LimitModel, allowed: Mask, inside: Mask) -> None:
                     if limits.aims[c] > 0.0:
                         worse = worse or mu[x, c] < mu[z, c]
                         better = better or mu[x, c] > mu[z, c]
+                for c in range(facts.shape[1]):
+                    worse = worse or facts[x, c] < facts[z, c]
+                    better = better or facts[x, c] > facts[z, c]
                 if better and not worse:
                     inside[z] = False
 
@@ -340,6 +352,9 @@ def list_pieces(
 ) -> Ints:
     """Return the pieces (P, 3) to look at: kind, and the two that it is about."""
     n, L = p.mu.shape[0], limits.metric.shape[0]
+    open_to_noise = False
+    for c in range(limits.aims.shape[0]):
+        open_to_noise = open_to_noise or limits.aims[c] > 0.0
     found = ints2(n * (L + n + 1), 3)
     P = 0
     for i in range(n):
@@ -352,22 +367,24 @@ def list_pieces(
         if inside[i] and mode != ALLOWED:
             for j in range(n):
                 rival = inside[j] or (p.tolerant and (mode == WHOLE or allowed[j]))
-                if j != i and rival:
+                possible = may_keep(limits, j) and may_beat(p.facts, p.give, j, i)
+                if j != i and rival and possible and open_to_noise:
                     found[P, 0], found[P, 1], found[P, 2] = BELOW, i, j
                     P += 1
         outside = not inside[i] and (mode == WHOLE or allowed[i])
-        if (not allowed[i] and mode == ALLOWED) or (outside and mode != ALLOWED):
+        enters = (not allowed[i] and mode == ALLOWED) or (outside and mode != ALLOWED)
+        if enters and may_keep(limits, i):
             found[P, 0], found[P, 1], found[P, 2] = ENTERS, i, -1
             P += 1
     return found[:P]
 
 
 @kernel
-def selected(mu: Floats, limits: LimitModel) -> tuple[Mask, Mask]:
+def selected(mu: Floats, facts: Floats, limits: LimitModel) -> tuple[Mask, Mask]:
     """Who keeps the limits, and the set asked for, for callers in Python."""
     n = mu.shape[0]
     allowed, inside = flags(n), flags(n)
-    select(as_grid(mu), limits, allowed, inside)
+    select(as_grid(mu), as_grid(facts), limits, allowed, inside)
     return as_array(allowed), as_array(inside)
 
 

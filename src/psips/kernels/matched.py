@@ -16,7 +16,7 @@ from psips.aliases import Floats, Ints, Mask
 from psips.kernels.belief import RESULTS
 from psips.kernels.front import LIVE, MEMBERS, Front, elect
 from psips.kernels.grids import flags, floats
-from psips.kernels.halfspace import lead
+from psips.kernels.halfspace import lead, may_hold
 from psips.kernels.jit import bare, kernel, part
 from psips.kernels.limited import evidence, renew
 from psips.kernels.limits import WHOLE, select
@@ -35,9 +35,11 @@ def margin(p: Posterior, aims: Floats, x: int, z: int) -> float:
     in one.
     """
     near = apart(p, x, z)
-    if near <= 0.0:
+    if near <= 0.0 or not may_hold(p.facts, p.give, x, z):
         return -1.0
     least, beats = np.inf, False
+    for e in range(p.give.shape[0]):
+        beats = beats or p.facts[x, e] - p.facts[z, e] > p.give[e]
     for c in range(p.mu.shape[1]):
         if aims[c] == 0.0:
             continue
@@ -124,7 +126,7 @@ def weigh_smaller(
     """
     p, front, aims = scene.posterior, scene.front, scene.model.limits.aims
     refresh_all(p)
-    elect(p.mu, front)
+    elect(p.mu, p.facts, front)
     gone = flags(front.size[MEMBERS])
     out = leave_out(p, aims, front.members[: front.size[MEMBERS]], gone)
     if out == 0:
@@ -146,6 +148,6 @@ def weigh_smaller_limited(scene: Scene, calibration: Calibration) -> tuple[int, 
         return 0, 0.0, np.inf
     reduce_front(front, gone)
     allowed, inside = flags(model.n), flags(model.n)
-    select(p.mu, model.limits, allowed, inside)
+    select(p.mu, model.facts, model.limits, allowed, inside)
     threshold = glr_threshold(model, calibration, float(scene.belief.tally[RESULTS]))
     return out, evidence(scene, calibration, allowed, front.inside, WHOLE), threshold

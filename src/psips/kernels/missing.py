@@ -19,7 +19,7 @@ from psips.kernels.certificates import (
 )
 from psips.kernels.front import Front
 from psips.kernels.grids import as_array, as_grid, floats, ints, ints2
-from psips.kernels.halfspace import is_tolerant
+from psips.kernels.halfspace import is_tolerant, may_beat, may_hold
 from psips.kernels.jit import kernel, part
 from psips.kernels.marginal import least_lead, singly
 from psips.kernels.model import Model
@@ -90,7 +90,7 @@ def decisive(
     one that takes the fewest.
     """
     rival = -1
-    tolerant = is_tolerant(model.slack, model.control)
+    tolerant = is_tolerant(model.slack, model.give, model.control)
     best = 0.0 if inside[z] else np.inf
     rows = Y.shape[0] if inside[z] else model.d
     scale = floats(rows)  # variance along each row, times the nats it needs
@@ -104,6 +104,10 @@ def decisive(
             continue
         if verdict[x] == OUT and not tolerant:
             continue
+        if not (inside[z] or may_hold(model.facts, model.give, x, z)):
+            continue  # it never dominates z
+        if inside[z] and not may_beat(model.facts, model.give, x, z):
+            continue  # z escapes it whatever is measured
         ratio = 0.0 if inside[z] else np.inf  # of squared lead and variance, for each nat
         for row in range(rows):
             lead = 0.0

@@ -46,6 +46,7 @@ class LimitModel(Record):
     bound: Floats  # (L,)
     control: int  # 0 if no limit needs it
     aims: Floats  # (d,) 1 where a metric is an objective, 0 where it is only limited
+    kept: Floats  # (n,) 0 where an exact metric breaks a limit, else 1; (0,) if none is limited
 
 
 @record
@@ -83,5 +84,8 @@ class Model(Record):
     relative: Floats  # (d,) where it is this part of a control's mean, that part; else 0
     control: int  # the control's place among the answers; -1 if nothing is relative
     level: Floats  # (d,) zeros: no offset
+    facts: Floats  # (n, e) exact metrics that are objectives, NaN while unknown
+    give: Floats  # (e,) their tolerances
+    even: Floats  # (e,) zeros: no tolerance
     limits: LimitModel
     joint: bool = False  # means of answers and objectives are correlated in no simple way

@@ -28,6 +28,34 @@ def dominates(mu: Floats, x: int, z: int) -> bool:
 
 
 @bare
+def surpasses(mu: Floats, facts: Floats, x: int, z: int) -> bool:
+    """Whether ``x`` dominates ``z`` by ``mu`` (n, d) and exact metrics ``facts`` (n, e)."""
+    above = False
+    for c in range(facts.shape[1]):
+        if facts[x, c] < facts[z, c]:
+            return False
+        if facts[x, c] > facts[z, c]:
+            above = True
+    for c in range(mu.shape[1]):
+        if mu[x, c] < mu[z, c]:
+            return False
+        if mu[x, c] > mu[z, c]:
+            above = True
+    return above
+
+
+@part
+def join(mu: Floats, facts: Floats, rows: Ints, points: Floats) -> None:
+    """Write some rows of ``mu`` and ``facts`` side by side."""
+    d = mu.shape[1]
+    for k in range(points.shape[0]):
+        for c in range(d):
+            points[k, c] = mu[rows[k], c]
+        for c in range(facts.shape[1]):
+            points[k, d + c] = facts[rows[k], c]
+
+
+@bare
 def _before(mu: Floats, first: int, a: int, b: int) -> bool:
     """Whether point ``a`` comes before ``b``, largest first, from objective ``first`` on."""
     for c in range(first, mu.shape[1]):

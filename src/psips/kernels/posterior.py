@@ -62,6 +62,8 @@ class Posterior(Record):
     G: Floats  # (n d, n d) covariance of all answers' means if joint, (0, 0) otherwise
     X: Floats  # (h d, n d) that of theta with them, likewise
     H: Floats  # (K, d, n d) what the next result of each arm tells; linear: (K, d, d)
+    facts: Floats  # (n, e) exact metrics, see `psips.kernels.halfspace`
+    give: Floats  # (e,) their tolerances
 
 
 OWN = ("mu", "C", "R", "known", "W")  # fields that are refreshed; the others are shared
@@ -108,7 +110,7 @@ def posterior_of(
         P,
         unit,
         model.slack if model.control < 0 else model.slack.copy(),
-        bool(model.slack.any()) or model.control >= 0,
+        bool(model.slack.any()) or model.control >= 0 or bool(model.give.any()),
         model.relative,
         model.control,
         own if separate else np.zeros((0, 0, 0)),
@@ -117,6 +119,8 @@ def posterior_of(
         G,
         np.zeros((0, 0)) if X is None else X,
         np.zeros((model.K, d, n * d if blocks else d) if model.joint else (0, 0, 0)),
+        model.facts,
+        model.give,
     )
 
 

@@ -50,7 +50,7 @@ from psips.kernels.cover import (
 )
 from psips.kernels.front import MEMBERS
 from psips.kernels.grids import floats
-from psips.kernels.halfspace import ESCAPE, PAIR, is_tolerant, lead
+from psips.kernels.halfspace import ESCAPE, PAIR, is_tolerant, lead, may_hold
 from psips.kernels.jit import bare, kernel, part, standing
 from psips.kernels.model import Model
 from psips.kernels.posterior import (
@@ -112,7 +112,7 @@ def glr_threshold(model: Model, calibration: Calibration, t: float) -> float:
     if calibration.code == PROVEN:
         return beta(model, calibration, t, log_inverse)
     if calibration.code == MEASURED:
-        more = MORE if is_tolerant(model.slack, model.control) else 0.0
+        more = MORE if is_tolerant(model.slack, model.even, model.control) else 0.0
         late = LONG * math.log1p((max(math.log(max(t, 1.0)) - HIGH, 0.0) / WIDTH) ** 2)
         return calibration.lowest + early(t) + late + more
     return log_inverse + math.log(math.log(1.0 + max(t, math.e)))
@@ -292,13 +292,13 @@ def chances(p: Posterior, aims: Floats, z: int, members: Ints) -> float:
     safest, held, at = -np.inf, -1, 0
     for x in members:
         behind, c = behind_by(p, aims, z, x)
-        if behind > safest:
+        if behind > safest and may_hold(p.facts, p.give, x, z):
             safest, held, at = behind, x, c
     spread = math.sqrt(variance(p, z, held, at, apart(p, z, held)))
     count = 1.0
     for x in members:
         behind, c = behind_by(p, aims, z, x)
-        if x == held:
+        if x == held or not may_hold(p.facts, p.give, x, z):
             continue
         other = math.sqrt(variance(p, z, x, c, apart(p, z, x)))
         alike = cov(p, z, held, at, x, c) / (spread * other)
@@ -390,6 +390,8 @@ def mirrored(p: Posterior, aims: Floats, inside: Mask, z: int, x: int, c: int) -
 @part
 def as_good(p: Posterior, aims: Floats, a: int, b: int, e: int) -> bool:
     """Whether ``a`` is not clearly worse than ``b`` in any objective but ``e``."""
+    if not may_hold(p.facts, p.give, a, b):
+        return False
     near = apart(p, a, b)
     for c in range(p.mu.shape[1]):
         if c != e and aims[c] > 0.0:

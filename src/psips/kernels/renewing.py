@@ -14,14 +14,21 @@ from psips.kernels.scene import Scene
 from psips.kernels.shifts import displacement, growth
 
 
+@bare
+def _changed(scene: Scene) -> bool:
+    """Whether theta has another Pareto set than S_hat, whatever the tolerance."""
+    model, live = scene.model, scene.front.size[LIVE]
+    return find_change(scene, scene.posterior.mu, model.level, model.even, live, 0.0)
+
+
 @part
 def elect_plainly(scene: Scene) -> None:
     """Candidate set without a cover: keep S_hat unless theta has another Pareto set."""
     front, p = scene.front, scene.posterior
     refresh_means(p)
     whole = front.size[MEMBERS] + front.size[LIVE] == scene.model.n
-    if not whole or find_change(scene, p.mu, scene.model.level, front.size[LIVE], 0.0):
-        elect(p.mu, front)
+    if not whole or _changed(scene):
+        elect(p.mu, p.facts, front)
 
 
 @bare
@@ -35,7 +42,7 @@ def refresh(scene: Scene) -> bool:
         only = refresh_means(p)
     refresh_listed(p, front.members[: front.size[MEMBERS]])
     refresh_listed(p, front.outside[: front.size[LIVE]])
-    if find_change(scene, p.mu, scene.model.level, front.size[LIVE], 0.0):
+    if _changed(scene):
         return False
     moved = displacement(p, cover.theta, cover.R, cover.V, scene.draw.row)
     grown = math.sqrt(growth(p, cover.R))

@@ -25,7 +25,7 @@ from psips.aliases import Floats, Ints
 from psips.kernels.cone import project
 from psips.kernels.cover import ANSWER, CONSTRAINTS, KIND
 from psips.kernels.grids import as_array, as_grid, floats, floats2, ints
-from psips.kernels.halfspace import ESCAPE, PAIR, lead
+from psips.kernels.halfspace import ESCAPE, PAIR, lead, may_beat, may_hold
 from psips.kernels.jit import kernel, part, standing
 from psips.kernels.posterior import Posterior, apart, cov, variance
 from psips.kernels.shifts import gains_of_move, move, moved, unwhiten
@@ -82,7 +82,7 @@ def _hardest(
             if xs[k] == x:
                 listed = True
                 break
-        if listed:
+        if listed or not may_hold(p.facts, p.give, x, z):
             continue
         if m == 0:
             at_x = p.mu[x]
@@ -229,7 +229,7 @@ def best_response(
     for i in members:  # i below j
         for k in range(n if p.tolerant else s):
             j = k if p.tolerant else members[k]
-            if i == j:
+            if i == j or not may_beat(p.facts, p.give, j, i):
                 continue
             near = apart(p, j, i)
             if near <= 0.0:  # equal answers never part

@@ -147,7 +147,7 @@ def judge_answers(
                     strength[z] = found
                     rival[z] = x
     levels = floats(3)
-    tolerant = is_tolerant(model.slack, model.control)
+    tolerant = is_tolerant(model.slack, model.give, model.control)
     while True:
         for kind in range(3):
             least = 0 if tolerant else low

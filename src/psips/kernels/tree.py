@@ -35,7 +35,7 @@ from psips.kernels.cover import (
 )
 from psips.kernels.front import LIVE, MEMBERS, elect
 from psips.kernels.grids import floats, floats2, ints, ints2
-from psips.kernels.halfspace import ESCAPE, PAIR, lead
+from psips.kernels.halfspace import ESCAPE, PAIR, lead, may_beat, may_hold
 from psips.kernels.jit import bare, part, standing
 from psips.kernels.posterior import (
     Posterior,
@@ -170,7 +170,12 @@ def _store(scene: Scene, kind: int, z: int, m: int) -> None:
 
 @bare
 def distance_from(p: Posterior, z: int, x: int) -> float:
-    """How far z is from reaching x in some objective, whatever the slack; -1 if it has."""
+    """How far z is from reaching x in some objective, whatever the slack; -1 if it has.
+
+    -2 if x never holds it.
+    """
+    if not may_hold(p.facts, p.give, x, z):
+        return -2.0
     least = np.inf
     near = apart(p, z, x)
     for c in range(p.mu.shape[1]):
@@ -184,12 +189,12 @@ def distance_from(p: Posterior, z: int, x: int) -> float:
 @bare
 def find_keeper(p: Posterior, z: int, members: Ints) -> tuple[int, float]:
     """Return the member that dominates z most safely, and z's distance from its level."""
-    best, distance = members[0], -1.0
+    best, distance = members[0], -2.0
     for x in members:
         far = distance_from(p, z, x)
         if far > distance:
             best, distance = x, far
-    return best, distance
+    return best, max(distance, -1.0)
 
 
 @part
@@ -250,8 +255,8 @@ def _pair(scene: Scene, i: int, j: int, most: float) -> float:
     d = p.mu.shape[1]
     xs, cs, y = draw.xs, draw.cs, draw.y
     near = apart(p, j, i)
-    if near <= 0.0:
-        return np.inf  # equal answers never part
+    if near <= 0.0 or not may_beat(p.facts, p.give, j, i):
+        return np.inf  # equal answers never part; nor does noise decide exact metrics
     square = farthest = 0.0
     for c in range(d):
         xs[c] = i
@@ -312,7 +317,7 @@ def build_around(scene: Scene, z: int, most: float, nodes: int) -> tuple[float, 
 def build(scene: Scene, spare: float) -> None:
     """Make S_hat and the cover anew; ``spare`` is the largest inflation of any draw."""
     refresh_all(scene.posterior)
-    elect(scene.posterior.mu, scene.front)
+    elect(scene.posterior.mu, scene.posterior.facts, scene.front)
     cover_alternative(scene, spare)
 
 

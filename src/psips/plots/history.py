@@ -13,8 +13,10 @@ from psips.aliases import Floats, Ints
 from psips.errors import InputError, quote
 from psips.input.seeds import Key
 from psips.kernels.belief import spans
+from psips.kernels.model import Model
 from psips.kernels.scatter import empty_scatter
 from psips.problem import Problem
+from psips.problem.exact import settled as resolve
 from psips.rules import STOPPING, Rules
 from psips.rules.evidence import Curve
 from psips.session import Session
@@ -37,11 +39,17 @@ class History(NamedTuple):
     arms: Ints  # (N,) positions in ``problem.arms``
     values: Floats  # (N, d) in the user's orientation
     blocks: Ints | None = None  # (N,) which of them share an item
+    exact: tuple[tuple[int, ...], Floats] | None = None  # metrics without noise, and values
 
     def looks(self, first: int, most: int = LOOKS) -> Ints:
         """Return at most ``most`` numbers of results, evenly from ``first`` to the last."""
         last = len(self.arms)
         return np.unique(np.linspace(min(first, last), last, most).astype(np.int64))
+
+    @property
+    def left(self) -> tuple[Problem, Model]:
+        """What exact metrics leave of the problem, and its model."""
+        return resolve(self.problem, *(self.exact or ((), self.values)))
 
     @property
     def known(self) -> int:
@@ -103,7 +111,8 @@ def history_of(source: Session | Study) -> History:
         raise InputError(f"expected a Session or a Study, got {quote(source)}")
     engine = session.engine
     blocks = engine.data.where if isinstance(engine, MixedEngine) else None
-    return History(problem, session.rules, engine.key, arms, values, blocks)
+    exact = session.exact.columns, session.exact.values.copy()
+    return History(problem, session.rules, engine.key, arms, values, blocks, exact)
 
 
 def pulls_over_time(history: History, most: int = LOOKS) -> tuple[Ints, Ints]:
@@ -127,8 +136,9 @@ def evidence_over_time(history: History, most: int | None = None) -> Evidence:
     usual = LOOKS if history.problem.n <= 100 else FEW_LOOKS
     looks = history.looks(history.known, usual if most is None else most)
     curve, delta = rule.curve, history.rules.delta
+    left, _ = history.left
     rows = [
-        (look, *curve.read(engine, partial(settled, history.problem, engine), delta))
+        (look, *curve.read(engine, partial(settled, left, engine), delta))
         for look, engine in zip(looks.tolist(), _replay(history, looks), strict=True)
         if engine.ready  # not before the noise is known, if it is estimated
     ]
@@ -141,8 +151,7 @@ def evidence_over_time(history: History, most: int | None = None) -> Evidence:
 
 def _replay(history: History, looks: Ints) -> Iterator[Engine]:
     """Yield a run that knows the first results, judged, for each number of them."""
-    problem = history.problem
-    model = problem.model
+    problem, model = history.left
     known = history.rules
     alone = not STOPPING[known.stopping].partner  # else it needs a sampling rule's own state
     stopping = known.stopping if alone else "never"
@@ -150,7 +159,9 @@ def _replay(history: History, looks: Ints) -> Iterator[Engine]:
     rules = replace(known, sampling="uniform", stopping=stopping, draws="first-hit")
     rules = replace(rules, tuning=replace(known.tuning, eta=1.0))
     program = rules.program(problem)
-    x = problem.inward(problem.compared(history.values))
+    x = history.problem.inward(history.problem.compared(history.values))
+    if problem.facts is not None:
+        x = np.ascontiguousarray(x[:, problem.facts.rest])
     by_one = len(empty_scatter(model).C) > 0  # the noise is worked out from single results
     if STOPPING[known.stopping].curve.retold or by_one:  # or: what came after the prediction
         yield from _retold(engine_for(model)(model, program, history.key), history, x, looks)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from psips.aliases import Floats
@@ -15,7 +17,7 @@ from psips.problem.coordinates import (
 )
 from psips.problem.costs import per_cost
 from psips.problem.design import g_optimal
-from psips.problem.limits import limit_model
+from psips.problem.exact import empty_facts
 from psips.problem.noise import KNOWN, noise_model
 from psips.problem.parameters import Ball
 from psips.problem.stated import Stated
@@ -55,6 +57,7 @@ def model_of(stated: Stated, coordinates: Coordinates) -> Model:
     if kind == BOX and not stated.unstructured:
         units = np.diag(basis)[:, None]
         low, high = low / units, high / units
+    facts, give, kept = empty_facts(stated.facts, stated.n)
     return Model(
         unstructured=stated.unstructured,
         diagonal=diagonal,
@@ -83,12 +86,10 @@ def model_of(stated: Stated, coordinates: Coordinates) -> Model:
         relative=stated.tolerance.shares.copy(),
         control=stated.answer_index(stated.control) if stated.tolerance.shares.any() else -1,
         level=np.zeros(stated.d),
-        limits=limit_model(
-            stated.limits,
-            stated.directions,
-            stated.signs,
-            0 if stated.control is None else stated.answer_index(stated.control),
-        ),
+        facts=facts,
+        give=give,
+        even=np.zeros_like(give),
+        limits=replace(stated.limit_model, kept=kept),
         joint=stated.joint,
     )
 

@@ -128,7 +128,7 @@ class Instance:
 
         inward = self.problem.inward(self.means)
         if self.problem.limits:
-            mask = optimal_and_allowed(inward, self.problem.model.limits)
+            mask = optimal_and_allowed(inward, self.problem.limit_model)
         else:
             mask = pareto_mask(inward)
         return tuple(self.problem.answers[i] for i in np.flatnonzero(mask))
@@ -148,7 +148,7 @@ class Instance:
             return set(found) == set(self.pareto_set)
         inside = np.isin(np.array(self.problem.answers), list(found))
         if self.problem.limits:
-            means, limits = self.problem.inward(self.means), self.problem.model.limits
+            means, limits = self.problem.inward(self.means), self.problem.limit_model
             return is_right_within(means, limits, inside, self.epsilon)
         return is_right(self.problem.inward(self.means), inside, self.epsilon)
 

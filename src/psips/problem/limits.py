@@ -191,6 +191,7 @@ def limit_model(
         sign * np.array([one.bound for one in limits]),
         control,
         np.array([0.0 if way == ONLY else 1.0 for way in directions]),
+        np.zeros(0),
     )
 
 
@@ -211,10 +212,17 @@ def keeping(means: Floats, limits: LimitModel) -> Mask:
     return np.asarray(kept)
 
 
-def optimal_and_allowed(means: Floats, limits: LimitModel) -> Mask:
-    """Return the set asked for, (n,): the Pareto set of those that keep the limits."""
+def optimal_and_allowed(means: Floats, limits: LimitModel, facts: Floats | None = None) -> Mask:
+    """Return the set asked for, (n,): the Pareto set of those that keep the limits.
+
+    ``facts`` (n, e) are exact metrics that are objectives besides.
+    """
     allowed = np.asarray(keeping(means, limits).all(axis=1))
+    if len(limits.kept):
+        allowed &= limits.kept > 0.0
     aims = means[:, limits.aims > 0]
+    if facts is not None:
+        aims = np.hstack([aims, facts])
     no_worse = (aims[:, None] >= aims).all(axis=2)
     better = (aims[:, None] > aims).any(axis=2)
     dominated = (no_worse & better & allowed[:, None]).any(axis=0)

@@ -248,7 +248,8 @@ def check_size(problem: Problem, c: int, value: float) -> float:
 
 def _sd(problem: Problem, c: int) -> float | None:
     """Return the smallest standard deviation of an objective; None if it is not known."""
-    if problem.covariance is None or problem.scales[c].log:
+    scale = problem.scales[c]
+    if problem.covariance is None or scale.log or scale.exact:
         return None
     return math.sqrt(problem.covariance[..., c, c].min())
 

@@ -11,7 +11,15 @@ import numpy as np
 
 from psips.aliases import Floats
 from psips.errors import InputError, quote, unknown
-from psips.input.checks import Nested, by_name, frozen, nested, read_covariance, read_positive
+from psips.input.checks import (
+    Nested,
+    by_name,
+    frozen,
+    nested,
+    read_covariance,
+    read_positive,
+    read_variances,
+)
 from psips.kernels.codes import FEWEST
 from psips.kernels.model import EACH, OWN, POOLED, SHARED, NoiseModel
 from psips.problem.scales import Scale
@@ -45,9 +53,11 @@ class NoiseGuess:
 
 
 def read_noise(
-    objectives: Sequence[str], arms: Sequence[str], given: object
+    objectives: Sequence[str], arms: Sequence[str], given: object, exact: Sequence[str] = ()
 ) -> tuple[str, Floats | None]:
     """Return how the noise is known and its covariance: (d, d), (K, d, d), or None.
+
+    It is 0 in metrics that are ``exact``, as registered, or because that is what was given.
 
     Examples
     --------
@@ -62,14 +72,53 @@ def read_noise(
         return given, None
     each = _by_arm(objectives, arms, given)
     if each is None:
-        return KNOWN, frozen(read_covariance(objectives, given))
+        return KNOWN, frozen(read_some(objectives, given, exact))
     found = []
     for arm, one in zip(arms, each, strict=True):
         try:
-            found.append(read_covariance(objectives, one))
+            found.append(read_some(objectives, one, exact))
         except InputError as error:
             raise InputError(f"arm {quote(arm)}: {error}") from None
-    return KNOWN, frozen(np.array(found))
+    covariance = np.array(found)
+    none = np.diagonal(covariance, axis1=1, axis2=2) == 0.0  # (K, d)
+    for c in np.flatnonzero(none.any(axis=0) & ~none.all(axis=0)):
+        arm = arms[int(np.flatnonzero(none[:, c])[0])]
+        raise InputError(
+            f"the variance of {quote(objectives[c])} is 0 for arm {quote(arm)} and positive for "
+            f"others: a metric without noise (kind = 'exact') has none for any arm"
+        )
+    return KNOWN, frozen(covariance)
+
+
+def read_some(objectives: Sequence[str], given: object, exact: Sequence[str]) -> Floats:
+    """Return a covariance (d, d) that is 0 in exact metrics, and positive definite otherwise.
+
+    Examples
+    --------
+    >>> read_some(["time", "size"], {"time": 2}, exact=["size"]).tolist()
+    [[2.0, 0.0], [0.0, 0.0]]
+    """
+    S = read_variances(objectives, given, exact)
+    full = S if S.ndim == 2 else np.diag(S)
+    for c, objective in enumerate(objectives):
+        if objective in exact and full[c, c] != 0.0:
+            raise InputError(
+                f"{quote(objective)} is exact, without noise, but its variance is given as "
+                f"{full[c, c]:g}: leave one of the two out"
+            )
+    noisy = [c for c in range(len(objectives)) if full[c, c] != 0.0]
+    for c, e in np.argwhere(full != 0.0):
+        if c not in noisy or e not in noisy:
+            raise InputError(
+                f"the covariance of {quote(objectives[c])} and {quote(objectives[e])} is "
+                f"{full[c, e]:g}, but one of them has the variance 0: it is exact, and varies "
+                f"with nothing"
+            )
+    found = np.zeros_like(full)
+    if noisy:
+        part = S[noisy] if S.ndim == 1 else S[np.ix_(noisy, noisy)]
+        found[np.ix_(noisy, noisy)] = read_covariance([objectives[c] for c in noisy], part)
+    return found
 
 
 def check_noise_of_fit(noise: str, joint: bool, n: int, d: int) -> None:
@@ -87,7 +136,9 @@ def check_noise_of_fit(noise: str, joint: bool, n: int, d: int) -> None:
         )
 
 
-def read_guess(objectives: Sequence[str], noise: str, guess: object) -> NoiseGuess | None:
+def read_guess(
+    objectives: Sequence[str], noise: str, guess: object, exact: Sequence[str] = ()
+) -> NoiseGuess | None:
     """Check a guess of the noise against the problem."""
     if guess is None:
         return None
@@ -98,7 +149,13 @@ def read_guess(objectives: Sequence[str], noise: str, guess: object) -> NoiseGue
             "the covariance is given, so a guess of it has no use: leave out noise_guess, or "
             "set covariance to 'per-arm' or 'estimate'"
         )
-    read_covariance(objectives, guess.covariance)
+    matrix = read_some(objectives, guess.covariance, exact)
+    for c in np.flatnonzero(np.diag(matrix) == 0.0):
+        if objectives[c] not in exact:
+            raise InputError(
+                f"the noise of {quote(objectives[c])} is guessed to be 0: register it with "
+                f"kind = 'exact' if it has none"
+            )
     return guess
 
 
@@ -151,6 +208,6 @@ def noise_model(
         if mode == OWN and K >= FEWEST:
             least = min(least, 2)  # arms may inform each other; if not, more are asked for
     binary = np.array([float(scale.binary) for scale in scales])
-    ends = signs[:, None] * [scale.ends for scale in scales]
+    ends = signs[:, None] * np.array([scale.ends for scale in scales]).reshape(-1, 2)
     low, high = ends.min(axis=1), ends.max(axis=1)
     return NoiseModel(mode, partial, given, matrix, worth, binary, low, high, least)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.errors import InputError, counted, quote
 from psips.input.checks import (
     frozen,
@@ -29,6 +30,7 @@ from psips.problem.coordinates import (
     orthonormal,
 )
 from psips.problem.costs import read_costs
+from psips.problem.exact import check_exact, declared, without
 from psips.problem.features import read_design
 from psips.problem.limits import only_limited, read_limits
 from psips.problem.noise import (
@@ -60,10 +62,11 @@ class Problem(Stated):
     objectives : names, pairs (name, direction), or mapping from name to direction
         A direction is ``"max"`` or ``"min"``; names alone are maximised. In its place may be a
         mapping that also says what the values are: ``{"direction": "max", "kind": "binary"}``
-        (0 or 1), ``"range": [0, 5]``, ``"transform": "log"`` (what is compared are means of
-        the logarithm).
+        (0 or 1), ``"kind": "exact"`` (no noise: the same in all results of an arm),
+        ``"range": [0, 5]``, ``"transform": "log"`` (what is compared are means of the
+        logarithm).
     covariance : matrix, one variance per objective, or mapping from objective to variance
-        Of the noise of one measurement. A mapping from arm to any of these, or an array
+        Of the noise of one measurement; 0 for a metric that is exact. A mapping from arm to any of these, or an array
         (K, d, d), if it differs from arm to arm. ``"per-arm"``: to be estimated, for each arm;
         ``"estimate"``: to be estimated, and the same for all arms. If left out, it is
         estimated: for each arm without features, for all together with them.
@@ -200,11 +203,16 @@ class Problem(Stated):
             covariance = PER_ARM if self.unstructured else ESTIMATE
         for field, found in zip(
             ("noise", "covariance"),
-            read_noise(self.objectives, self.arms, covariance),
+            read_noise(self.objectives, self.arms, covariance, self._exact),
             strict=True,
         ):
             put(field, found)
-        put("noise_guess", read_guess(self.objectives, self.noise, noise_guess))
+        if self.covariance is not None:
+            put("scales", _exact_where(self.scales, self.objectives, self.covariance))
+        put("facts", None)
+        check_exact(self)
+        guess = read_guess(self.objectives, self.noise, noise_guess, self._exact)
+        put("noise_guess", guess)
         if not isinstance(partial, bool):
             raise InputError(f"partial must be True or False, got {quote(partial)}")
         put("partial", partial)
@@ -254,7 +262,16 @@ class Problem(Stated):
     @cached_property
     def model(self) -> Model:
         """The problem as the kernels read it: arrays, every objective maximised."""
-        return model_of(self, self.coordinates)
+        return model_of(self.noisy, self.coordinates)
+
+    @cached_property
+    def noisy(self) -> Problem:
+        """What is left when its exact metrics are facts; itself if it has none."""
+        return without(self, declared(self))
+
+    @property
+    def _exact(self) -> list[str]:
+        return [self.objectives[c] for c in declared(self)]
 
     @cached_property
     def coordinates(self) -> Coordinates:
@@ -343,6 +360,23 @@ class Problem(Stated):
         return (
             f"Problem({title}{counted(self.K, 'arm')}{answers}, {counted(self.d, 'objective')})"
         )
+
+
+def _exact_where(
+    scales: Sequence[Scale], names: Sequence[str], covariance: Floats
+) -> tuple[Scale, ...]:
+    """Return scales that are exact where the variance was given as 0."""
+    none = np.diagonal(covariance, axis1=-2, axis2=-1).reshape(-1, len(scales))[0] == 0.0
+    for c in np.flatnonzero(none):
+        if scales[c].binary:
+            raise InputError(
+                f"{quote(names[c])} is binary, but its variance is given as 0: register it "
+                f"with kind = 'exact', or leave the variance out"
+            )
+    return tuple(
+        one._replace(exact=True) if zero else one
+        for one, zero in zip(scales, none, strict=True)
+    )
 
 
 def _read_scales(names: Sequence[str], given: object) -> tuple[Scale, ...]:

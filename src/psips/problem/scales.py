@@ -1,4 +1,4 @@
-"""What the numbers of an objective are: any, within a range, 0 or 1, or logarithms of them."""
+"""What the numbers of an objective are: any, within a range, 0 or 1, exact, logarithms."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from psips.errors import InputError, check_keys, quote, unknown
 from psips.input.quantities import as_float
 
 KEYS = ("direction", "kind", "range", "transform")
-KINDS = ("number", "binary")
+KINDS = ("number", "binary", "exact")
 TRANSFORMS = ("none", "log")
 
 
 class Scale(NamedTuple):
     """Which values an objective may have, and whether their logarithms are compared.
+
+    ``exact``: without noise, so that all results of an arm have the same value.
 
     Examples
     --------
@@ -27,6 +29,7 @@ class Scale(NamedTuple):
     range: tuple[float, float] | None = None
     binary: bool = False
     log: bool = False
+    exact: bool = False
 
     @property
     def plain(self) -> bool:
@@ -67,7 +70,7 @@ class Scale(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """Return what is not as usual, as plain data."""
         return {
-            **({"kind": "binary"} if self.binary else {}),
+            **({"kind": "binary"} if self.binary else {"kind": "exact"} if self.exact else {}),
             **({"range": list(self.range)} if self.range and not self.binary else {}),
             **({"transform": "log"} if self.log else {}),
         }
@@ -79,7 +82,7 @@ def read_scale(objective: str, given: Mapping[Any, Any]) -> Scale:
     Examples
     --------
     >>> read_scale("score", {"range": [0, 5]})
-    Scale(range=(0.0, 5.0), binary=False, log=False)
+    Scale(range=(0.0, 5.0), binary=False, log=False, exact=False)
     >>> read_scale("latency", {"direction": "min", "transform": "log"}).log
     True
     """
@@ -100,7 +103,7 @@ def read_scale(objective: str, given: Mapping[Any, Any]) -> Scale:
             f"{named} has the range {ends[0]:g} to {ends[1]:g}, but logarithms need values "
             f"above 0: raise its lower end, or leave out the transform"
         )
-    return Scale((0.0, 1.0) if binary else ends, binary, log)
+    return Scale((0.0, 1.0) if binary else ends, binary, log, kind == "exact")
 
 
 def _read_range(named: str, given: Any) -> tuple[float, float]:

@@ -10,9 +10,11 @@ import numpy.typing as npt
 
 from psips.aliases import Floats
 from psips.errors import unknown
-from psips.input.checks import frozen, read_covariance
-from psips.problem.limits import Limit
-from psips.problem.noise import NoiseGuess
+from psips.input.checks import frozen
+from psips.kernels.model import LimitModel
+from psips.problem.exact import Facts
+from psips.problem.limits import Limit, limit_model
+from psips.problem.noise import NoiseGuess, read_some
 from psips.problem.parameters import Ball, Box, Limits, Prior, check_inside
 from psips.problem.parameters import limits as bounds_of
 from psips.problem.scales import Scale
@@ -50,6 +52,7 @@ class Stated:
     limits: tuple[Limit, ...]
     blocks: bool
     items: tuple[str, ...]  # in their order; empty if there are as many as are needed
+    facts: Facts | None  # what was taken out, see `psips.problem.exact`
 
     @property
     def K(self) -> int:  # noqa: N802
@@ -127,7 +130,8 @@ class Stated:
             one = self.covariance
             return one if one.ndim == 2 else frozen(one.mean(axis=0))
         if self.noise_guess is not None:
-            return frozen(read_covariance(self.objectives, self.noise_guess.covariance))
+            exact = [o for o, s in zip(self.objectives, self.scales, strict=True) if s.exact]
+            return frozen(read_some(self.objectives, self.noise_guess.covariance, exact))
         return frozen(np.full((self.d, self.d), np.nan))
 
     @cached_property
@@ -153,6 +157,17 @@ class Stated:
         """What to call the objectives where their means are shown."""
         pairs = zip(self.scales, self.objectives, strict=True)
         return tuple(scale.label(objective) for scale, objective in pairs)
+
+    @property
+    def limited(self) -> bool:
+        """Whether answers have to keep limits, be it on metrics that were taken out."""
+        return bool(self.limits) or (self.facts is not None and self.facts.limited)
+
+    @cached_property
+    def limit_model(self) -> LimitModel:
+        """The limits as the kernels read them, on all metrics."""
+        control = 0 if self.control is None else self.answer_index(self.control)
+        return limit_model(self.limits, self.directions, self.signs, control)
 
     @property
     def limit_texts(self) -> list[str]:

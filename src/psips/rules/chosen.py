@@ -211,6 +211,13 @@ class Rules:
         loose = {name: value for name, value in data.items() if name in CONSTANTS}
         return cls(**{**rules, "tuning": {**asdict(Tuning.read(rules.get("tuning"))), **loose}})
 
+    @property
+    def knows_facts(self) -> bool:
+        """Whether these rules are made for metrics without noise."""
+        from psips.rules.program import knows_facts
+
+        return knows_facts(self._sampling, self._stopping)
+
     def program(
         self, problem: Problem, target: Floats | None = None, goal: Goal | None = None
     ) -> Program:

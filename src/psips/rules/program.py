@@ -71,6 +71,17 @@ def check_fit(sampling: SamplingRule, stopping: StoppingRule, problem: Problem) 
     misfit = sampling.misfit(problem) or stopping.misfit(problem)
     if misfit:
         raise InputError(misfit)
+    if problem.facts is not None and not knows_facts(sampling, stopping):
+        metrics = listing([problem.facts.whole.objectives[c] for c in problem.facts.columns])
+        raise InputError(
+            f"rules of comparison are not made for metrics without noise, and {metrics} has "
+            f"none: choose sampling='directed' and stopping='glr', which are the defaults"
+        )
+
+
+def knows_facts(sampling: SamplingRule, stopping: StoppingRule) -> bool:
+    """Whether rules are made for metrics without noise."""
+    return not sampling.rival and stopping not in (STOPPING["ape"], STOPPING["elimination"])
 
 
 def check_noise(
@@ -155,7 +166,7 @@ def check_limits(
     sampling: str, stopping: str, literal: bool, problem: Problem, goal: Goal | None
 ) -> None:
     """Refuse rules and goals that are not made for limits."""
-    if not problem.limits:
+    if not problem.limited:
         return
     for kind, name, table in (
         ("sampling", sampling, SAMPLING),
@@ -194,7 +205,7 @@ def steps_of(
     goal: Goal | None,
 ) -> tuple[str, str, str]:
     """Return the steps of the loop: choose, renew, judge."""
-    if problem.limits:
+    if problem.limited:
         return sampling.limited, LIMITED, stopping.limited
     if literal:
         learns = sampling.learner != NOBODY

@@ -120,7 +120,7 @@ def _one_objective(problem: Problem) -> str:
 
 
 def _with_limits(problem: Problem) -> str:
-    if problem.limits:
+    if problem.limited:
         return ""
     return (
         "the sampling rule 'two-stage' finds who keeps limits, and this problem has none: "

@@ -283,7 +283,8 @@ class Engine(Uncertainty):
 
     @property
     def _tolerant(self) -> bool:
-        return self.model.control >= 0 or bool(self.model.slack.any())
+        offsets = bool(self.model.slack.any() or self.model.give.any())
+        return self.model.control >= 0 or offsets
 
     def _weigh_smaller(self, scene: Scene) -> tuple[int, float, float]:
         """Members that the smaller set leaves out, its evidence and threshold."""
@@ -349,7 +350,7 @@ class Engine(Uncertainty):
     @property
     def limited(self) -> bool:
         """Whether answers have to keep limits."""
-        return len(self.model.limits.metric) > 0
+        return len(self.model.limits.metric) + len(self.model.limits.kept) > 0
 
     @property
     def nothing_allowed(self) -> bool:
@@ -407,7 +408,9 @@ class Engine(Uncertainty):
 
         ``plain``: by half-spaces without slack.
         """
-        model = replace(self.model, slack=self.model.level) if plain else self.model
+        model = self.model
+        if plain:
+            model = replace(model, slack=model.level, give=model.even)
         return empty_scene(model, self.belief, capacity_for(model))
 
     def snapshot(self) -> dict[str, Any]:

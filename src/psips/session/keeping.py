@@ -32,6 +32,7 @@ import numpy as np
 from psips.aliases import Floats, Mask
 from psips.attention import attentively
 from psips.kernels.keeping import evidence_within
+from psips.kernels.model import Model
 from psips.problem import Problem
 from psips.problem.limits import keeping
 
@@ -60,8 +61,8 @@ class Found(NamedTuple):
 def levels_of(n: int, sides: int, d: int, log_inverse: float) -> Levels:
     """Return the levels for n answers, sides of limits, and objectives."""
     return Levels(
-        math.log(n * sides / LIMITS) + log_inverse,
-        math.log((n - 1) * d / ESCAPES) + log_inverse,
+        math.log(n * max(sides, 1) / LIMITS) + log_inverse,
+        math.log((n - 1) * max(d, 1) / ESCAPES) + log_inverse,
         math.log(n * (n - 1) / DOMINANCE) + log_inverse,
     )
 
@@ -104,6 +105,8 @@ def verdicts_within(problem: Problem, engine: Engine) -> list[Found]:
     aims = model.limits.aims > 0
     kept, broken, leads = attentively(evidence_within, model, engine.belief)
     leads = leads[:, :, aims]
+    if problem.facts is not None:
+        kept, broken, leads = with_facts(model, kept, broken, leads)
     log_inverse = engine.program.options.calibration.log_inverse
     levels = levels_of(problem.n, len(problem.limits), int(aims.sum()), log_inverse)
     known = judged(kept, broken, leads, levels, not problem.tolerance.relative)
@@ -113,6 +116,32 @@ def verdicts_within(problem: Problem, engine: Engine) -> list[Found]:
         _found(problem, z, inside, known, (kept, broken, leads), estimated)
         for z in range(problem.n)
     ]
+
+
+def with_facts(
+    model: Model, kept: Floats, broken: Floats, leads: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Return evidence with what exact metrics say, which is certain.
+
+    A limit more, for theirs together, and in the place of leads the most and the least of them:
+    z has left x behind where an exact metric says that x never beats it, and does not dominate
+    x where one says that it never holds x.
+    """
+    facts, give = model.facts, model.give
+    ahead = facts[None] - facts[:, None]  # (n, n, e): of x over z
+    beaten = ((ahead >= 0.0) & ((give == 0.0) | (ahead > give))).all(axis=2)
+    holding = (ahead <= give).all(axis=2)
+    if leads.shape[2]:
+        most, least = leads.max(axis=2), leads.min(axis=2)
+    else:  # exact metrics decide alone; equal answers dominate neither
+        most = np.where((ahead == 0.0).all(axis=2), np.inf, 0.0)
+        least = np.where((ahead < 0.0).any(axis=2), np.inf, 0.0)
+    most, least = np.where(beaten, most, np.inf), np.where(holding, least, 0.0)
+    if len(model.limits.kept):
+        fine = model.limits.kept[:, None] > 0.0
+        kept = np.hstack([kept, np.where(fine, np.inf, 0.0)])
+        broken = np.hstack([broken, np.where(fine, 0.0, np.inf)])
+    return kept, broken, np.stack([most, least], axis=2)
 
 
 def _found(
@@ -162,5 +191,7 @@ def _found(
 
 
 def _breach(problem: Problem, which: int) -> str:
+    if which >= len(problem.limits):
+        return "a limit on an exact metric is broken"
     one = problem.limits[which]
     return one.broken(problem.objectives[one.metric])

@@ -18,6 +18,7 @@ from psips.problem.question import Goal, goal_reached, has_room
 from psips.rules import Rules
 from psips.rules.promises import short_promise
 from psips.session.engine import NOTHING, Engine
+from psips.session.exact import Exact
 from psips.session.items import Items
 from psips.session.timing import TimeLimit
 from psips.session.verdicts import verdicts_of
@@ -30,6 +31,8 @@ class Known:
     """The side of a `Session` that is looked at; nothing here changes it."""
 
     problem: Problem
+    noisy: Problem  # what exact metrics leave of it, see `psips.problem.exact`
+    exact: Exact
     rules: Rules
     goal: Goal | None
     budget: float | None
@@ -73,7 +76,7 @@ class Known:
     @property
     def proven(self) -> dict[str, tuple[str, ...]]:
         """Answers proven ``in`` the Pareto set, proven ``out`` of it, and ``open``."""
-        found = verdicts_of(self.problem, self.engine, lacking=False)
+        found = verdicts_of(self.noisy, self.engine, lacking=False)
         return {
             kind: tuple(one.answer for one in found if one.verdict == kind)
             for kind in ("in", "out", "open")
@@ -88,7 +91,7 @@ class Known:
             within = " within the tolerance" if self.problem.tolerance else ""
             names = ", ".join(self.candidate_set)
             return f"Pareto set{within}: {names or NOTHING}"
-        found = verdicts_of(self.problem, self.engine, lacking=False)
+        found = verdicts_of(self.noisy, self.engine, lacking=False)
         known = {one.answer: (one.verdict, one.rival) for one in found}
         return goal_reached(self.problem, self.goal, known)
 
@@ -180,7 +183,8 @@ class Known:
         from psips.session.preference import rank
 
         options = self.pareto_set or self.proven["in"]
-        return rank(self.problem, self.engine, options, weights, reference)
+        facts = self.exact.values if self.noisy.facts is not None else None
+        return rank(self.noisy, self.engine, options, weights, reference, facts)
 
     def _repr_html_(self) -> str:
         pending = self.pending

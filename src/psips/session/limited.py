@@ -19,8 +19,9 @@ def _drawn(model: Model, means: Floats, covariances: Floats, key: Stream) -> tup
     factors = np.linalg.cholesky(covariances)
     noise = rng.normal(size=(DRAWS, *means.shape))
     points = means + np.einsum("ace,sae->sac", factors, noise)
-    found = np.array([optimal_and_allowed(point, model.limits) for point in points])
-    return optimal_and_allowed(means, model.limits), found
+    rest = model.limits, model.facts
+    found = np.array([optimal_and_allowed(point, *rest) for point in points])
+    return optimal_and_allowed(means, *rest), found
 
 
 def probabilities_within(

@@ -32,6 +32,7 @@ def rank(
     options: Sequence[str],
     weights: Mapping[str, float] | None,
     reference: Mapping[str, float] | None,
+    facts: Floats | None = None,
 ) -> pd.DataFrame:
     """Order the options that are known to be Pareto-optimal by a preference.
 
@@ -46,8 +47,10 @@ def rank(
         objective that is not named has weight 0.
     reference : mapping from objective to number
         The score is the smallest lead over the reference point, each objective in standard
-        deviations of one measurement; all objectives are named. Together with weights, leads
+        deviations of one measurement (exact ones in those of the options); all are named. Together with weights, leads
         are multiplied by them instead.
+    facts : (n, d) array, optional
+        Values of the exact metrics that were taken out of the problem, with all others.
 
     Returns
     -------
@@ -77,9 +80,21 @@ def rank(
             "nothing is proven to be Pareto-optimal yet, so there is nothing to choose from: "
             "go on until the stop, or until a verdict is 'in'"
         )
-    score = _scorer(problem, engine, weights, reference)
     rows = [problem.answer_index(name) for name in options]
     means, draws = posterior(problem, engine, rows)
+    sds = np.sqrt(usual_variances(problem, engine))
+    if problem.facts is not None and facts is not None:
+        whole, rest = problem.facts.whole, problem.facts.rest
+        known = whole.outward(facts[rows])  # (m, d)
+        means, part = known.copy(), means
+        means[:, rest] = part
+        draws, part = np.broadcast_to(known, (len(draws), *known.shape)).copy(), draws
+        draws[..., rest] = part
+        # of an exact metric leads are in standard deviations of its values over all answers
+        sds, part = whole.outward(facts).std(axis=0), sds
+        sds[rest] = part
+        problem, sds = whole, np.where(sds > 0.0, sds, 1.0)
+    score = _scorer(problem, sds, weights, reference)
     values, scores = score(means), score(draws)  # (m,), (DRAWS, m)
     order = np.argsort(-values, kind="stable")
     best = np.bincount(scores.argmax(axis=1), minlength=len(options)) / DRAWS
@@ -121,12 +136,7 @@ def posterior(problem: Problem, engine: Engine, rows: list[int]) -> tuple[Floats
     return problem.outward(means), problem.outward(means + spread)
 
 
-def _sds(problem: Problem, engine: Engine) -> Floats:
-    """Return the standard deviations (d,) of one result: as given, or estimated."""
-    return np.sqrt(usual_variances(problem, engine))
-
-
-def _scorer(problem: Problem, engine: Engine, weights: Any, reference: Any) -> Any:
+def _scorer(problem: Problem, sds: Floats, weights: Any, reference: Any) -> Any:
     """Return the score of values (..., d) in the user's orientation."""
     if weights is None and reference is None:
         raise InputError("give weights or a reference point: without one there is no order")
@@ -143,7 +153,7 @@ def _scorer(problem: Problem, engine: Engine, weights: Any, reference: Any) -> A
     if reference is None:
         return lambda values: problem.inward(values) @ w
     point = _by_objective(problem, "reference point", reference, None)
-    scale = 1.0 / _sds(problem, engine) if weights is None else w
+    scale = 1.0 / sds if weights is None else w
     if weights is not None and not w.all():
         raise InputError(
             "with a reference point every objective needs a positive weight: leave weights out "

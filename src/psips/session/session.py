@@ -16,6 +16,7 @@ from psips.errors import InputError, quote
 from psips.input.digits import chance
 from psips.input.seeds import Seed, draw_key, either_seed
 from psips.problem import Problem
+from psips.problem.exact import private, state_facts, without
 from psips.problem.measurements import (
     ITEM,
     is_frame,
@@ -38,13 +39,14 @@ from psips.session.choices import (
     read_target,
     with_goal,
 )
-from psips.session.engine import FORMAT
+from psips.session.engine import FORMAT, Engine
 from psips.session.engines import engine_for
+from psips.session.exact import Exact, Row
 from psips.session.items import Items
 from psips.session.known import Known
 from psips.session.mixed import MixedEngine
 from psips.session.outlook import further_asks, outlook_of
-from psips.session.status import Status, status_of
+from psips.session.status import Status, status_of, with_exact
 from psips.session.timing import Clock, TimeLimit
 from psips.session.tolerated import Saving, ending_tolerance, savings, suggested
 from psips.session.verdicts import verdicts_of
@@ -126,22 +128,43 @@ class Session(Known):
         self.problem = problem
         self.goal = read_goal(problem, goal)
         self.rules = read_rules(rules, choices if rules else with_goal(choices, goal))
-        weights = None if target is None else read_target(problem, target)
-        program = self.rules.program(problem, weights, self.goal)
+        self._weights = None if target is None else read_target(problem, target)
+        self._key = draw_key(either_seed(rng, seed))
+        self.exact = Exact(problem, self.rules.knows_facts)
         self.budget = read_budget(problem, budget)
         self.time_limit = None if time_limit is None else TimeLimit(time_limit, clock)
         self.lost = 0.0  # cost of results that do not count; set by studies
         check_budgeted(self.rules, self.budget)
         self.items = Items(problem.arms, problem.items) if problem.blocks else None
-        self.engine = engine_for(problem.model)(
-            problem.model,
-            program,
-            draw_key(either_seed(rng, seed)),
-            problem.prior_arrays,
-            math.inf if self.budget is None else self.budget,
-        )
+        self._begin()
         self._told: list[tuple[int, Floats]] = []  # as they were measured
         self._blocks: list[str] = []  # items of these results, with blocks
+
+    def _begin(self) -> None:
+        """Begin a run that knows nothing but exact metrics; its problem is what they leave."""
+        columns = self.exact.columns
+        declared = columns == self.exact.declared
+        self.noisy = self.problem.noisy if declared else without(self.problem, columns)
+        program = self.rules.program(self.noisy, self._weights, self.goal)
+        model = private(self.noisy.model)
+        self.engine = engine_for(model)(
+            model,
+            program,
+            self._key,
+            self.noisy.prior_arrays,
+            math.inf if self.budget is None else self.budget,
+        )
+        state_facts(self.noisy.facts, self.exact.values, model)
+
+    def _begin_again(self, rows: list[Row]) -> None:
+        """Begin a run with other exact metrics; it goes on with these results and all asks."""
+        before: Engine = self.engine
+        self._begin()
+        for row in rows:
+            self._learn(row)
+        self.engine.room[:] = before.room
+        for field in ("played", "pending", "tally"):
+            getattr(self.engine.learner, field)[:] = getattr(before.learner, field)
 
     def ask(self, n: int | None = None) -> Any:
         """Return the arm to measure next, or the next ``n``; with blocks (arm, item) for each.
@@ -245,6 +268,7 @@ class Session(Known):
             blocks = [] if self.items is None else [self.items.read(block)]
         if len(arms) == 0:
             return
+        self.exact.check(arms.tolist(), rows)
         if self.time_limit is not None:
             self.time_limit.start()
         inward = self.problem.inward(self.problem.compared(rows))
@@ -255,12 +279,20 @@ class Session(Known):
         self.engine.judge()
 
     def learn(self, arm: int, x: Floats, item: str = "") -> None:
-        """Take in one result as the kernels see it, without judging yet."""
-        if self.items is None:
-            self.engine.learn(arm, x)
-        elif isinstance(self.engine, MixedEngine):
-            place, asked = self.items.tell(arm, item)
-            self.engine.learn(arm, x, place, asked)
+        """Take in one result (d,) with every objective maximised, without judging yet."""
+        row = Row(arm, x, () if self.items is None else self.items.tell(arm, item))
+        if self.exact.take(row):
+            self._begin_again(self.exact.rows[:-1])
+        self._learn(row)
+        self.exact.forget()
+
+    def _learn(self, row: Row) -> None:
+        """Let the run take in what is not exact of a result."""
+        facts = self.noisy.facts
+        if facts is not None:
+            state_facts(facts, self.exact.values, self.engine.model)
+        x = row.x if facts is None else np.ascontiguousarray(row.x[facts.rest])
+        self.engine.learn(row.arm, x, *row.rest)
 
     def _items_of(self, table: Any) -> list[str]:
         """Items of the rows of a table of results; empty without blocks."""
@@ -315,8 +347,9 @@ class Session(Known):
     def status(self) -> Status:
         """Return what is known now: estimates, candidate set and distance to stopping."""
         known = status_of(
-            self.problem, self.engine, self.candidate_set, short_promise(self.rules)
+            self.noisy, self.engine, self.candidate_set, short_promise(self.rules)
         )
+        known = with_exact(known, self.problem, self.exact)
         known = replace(known, spent=self.spent, budget=self.budget, done=self.done)
         if self.time_limit is not None:
             limit = self.time_limit
@@ -333,7 +366,7 @@ class Session(Known):
         if self.stopped or not self.exhausted:
             return known
         probability = 1.0 - known.probability_of_change
-        found = verdicts_of(self.problem, self.engine)
+        found = verdicts_of(self.noisy, self.engine)
         over = self.time_limit if self.time_limit and self.time_limit.over else None
         outlook = outlook_of(
             self.problem,
@@ -363,11 +396,12 @@ class Session(Known):
         >>> print(*session.savings(0.1, 1.0), sep="; ")
         with a tolerance of 0.1 on yield this would not have stopped by now either; with ...
         """
-        given = epsilons or suggested(self.problem, self.engine)
+        given = epsilons or suggested(self.noisy, self.engine)
         if self.goal is not None:
             return ()
         items = self._places if epsilons else ()
-        return savings(self.problem, self.rules, self.told, self.engine.key, given, items)
+        told, key, known = self.told, self.engine.key, self.exact.known
+        return savings(self.problem, self.rules, told, key, given, items, known)
 
     def ending_tolerance(self) -> Saving | None:
         """Return the least of some tolerances with which this would have stopped by now.
@@ -376,7 +410,8 @@ class Session(Known):
         """
         if self.goal is not None:
             return None
-        return ending_tolerance(self.problem, self.rules, self.told, self.engine, self._places)
+        told, engine, known = self.told, self.engine, self.exact.known
+        return ending_tolerance(self.problem, self.rules, told, engine, self._places, known)
 
     @property
     def _places(self) -> list[int]:
@@ -420,12 +455,29 @@ class Session(Known):
             **({} if self.goal is None else {"goal": self.goal.text}),
             **({} if self.time_limit is None else {"time": self._time()}),
             **({} if self.items is None else {"items": self.items.snapshot()}),
+            **self.kept_exact(),
             "engine": self.engine.snapshot(),
         }
 
     def _time(self) -> dict[str, float]:
         limit = self.time_limit
         return {} if limit is None else {"limit": limit.seconds, "elapsed": limit.elapsed}
+
+    def know_exact(self, values: Floats) -> None:
+        """Take the values (K, d) of exact metrics as told, in simulations."""
+        columns = list(self.exact.columns)
+        self.exact.values[:, columns] = values[:, columns]
+        state_facts(self.noisy.facts, self.exact.values, self.engine.model)
+
+    def kept_exact(self) -> dict[str, Any]:
+        """Return what is to be kept of exact metrics, if they are or may be found."""
+        return {"exact": self.exact.snapshot()} if self.exact.matters else {}
+
+    def restore_exact(self, kept: dict[str, Any] | None) -> None:
+        """Take over what `kept_exact` gave, before the run is restored."""
+        if kept is not None:
+            self.exact.restore(kept)
+            self._begin()
 
     @classmethod
     def restore(cls, data: Mapping[str, Any]) -> Session:
@@ -452,6 +504,8 @@ class Session(Known):
         try:
             if session.time_limit is not None:
                 session.time_limit.go_on_from(float(data["time"]["elapsed"]))
+
+            session.restore_exact(data.get("exact"))
             session.engine.restore(data["engine"])
             if session.items is not None:
                 session.items.restore(data["items"])

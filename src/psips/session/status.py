@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from psips.notebook import card, names, table
 from psips.problem import Problem
 from psips.session.engine import NOTHING, Engine
 from psips.session.estimated import estimated_noise, not_known
+from psips.session.exact import Exact
 from psips.session.progress import Progress, hardest, hardest_text, progress_of
 from psips.session.tolerated import Tolerated, tolerated_of
 from psips.session.verdicts import verdicts_of
@@ -105,6 +106,8 @@ class Status:
     items : str
         With blocks, once every arm was measured on every item: what is known of them, and of
         what they stand for.
+    exact : str
+        Which metrics are taken for exact because their results repeat; empty if none are.
     """
 
     results: int
@@ -133,6 +136,7 @@ class Status:
     not_known: str = ""
     covariances: Floats | None = None
     items: str = ""
+    exact: str = ""
 
     @property
     def cost_known(self) -> bool:
@@ -162,6 +166,7 @@ class Status:
             tolerated="" if self.tolerated is None else str(self.tolerated),
             not_known=self.not_known,
             items=self.items,
+            exact=self.exact,
         )
 
     @property
@@ -260,6 +265,43 @@ def status_of(
         not_known=not_known(problem, engine),
         covariances=engine.covariances() * np.outer(problem.signs, problem.signs),
     )
+
+
+def with_exact(status: Status, problem: Problem, exact: Exact) -> Status:
+    """Return a status of what exact metrics leave of a problem with these beside it."""
+    if not exact.columns:
+        return replace(status, exact=exact.words)
+    rest = [c for c in range(problem.d) if c not in exact.columns]
+    covariances = np.zeros((problem.n, problem.d, problem.d))
+    if status.covariances is not None:
+        covariances[np.ix_(range(problem.n), rest, rest)] = status.covariances
+    return replace(
+        status,
+        arms=insert_exact(status.arms, problem, exact),
+        answers=insert_exact(status.answers, problem, exact),
+        covariances=covariances,
+        exact=exact.words,
+    )
+
+
+def insert_exact(table: pd.DataFrame, problem: Problem, exact: Exact) -> pd.DataFrame:
+    """Return a table by arm with the values of exact metrics, whose errors are 0."""
+    import pandas as pd
+
+    values = problem.outward(exact.values)
+    metrics = [f"{label} {what}" for label in problem.labels for what in ("estimate", "se")]
+    columns: dict[str, Any] = {}
+    for name in table.columns:
+        if name in metrics and not columns.keys() & set(metrics):
+            columns |= dict.fromkeys(metrics)
+        columns[name] = table[name]
+    if not columns.keys() & set(metrics):  # every metric is exact
+        first = {name: table[name] for name in table.columns if name in ("pulls", "pending")}
+        columns = {**first, **dict.fromkeys(metrics), **columns}
+    for c in exact.columns:
+        columns[f"{problem.labels[c]} estimate"] = values[:, c]
+        columns[f"{problem.labels[c]} se"] = np.where(np.isnan(values[:, c]), np.nan, 0.0)
+    return pd.DataFrame(columns, index=table.index)
 
 
 def arms_table(problem: Problem, engine: Engine) -> pd.DataFrame:

@@ -39,6 +39,7 @@ def in_words(
     tolerated: str = "",
     not_known: str = "",
     items: str = "",
+    exact: str = "",
 ) -> str:
     """Return what is known as lines of at most 80 characters; see `Status`."""
     count = f"{results:,} result{'' if results == 1 else 's'}"
@@ -57,6 +58,8 @@ def in_words(
     found = wrap(f"{title}: {names}", WIDTH, subsequent_indent="  ")
     for text in () if stopped else (progress, hardest):
         found += wrap(text, WIDTH, subsequent_indent="  ")
+    if exact:
+        found += wrap(exact, WIDTH, subsequent_indent="  ")
     if not_known:
         found += wrap(not_known, WIDTH, subsequent_indent="  ")
     if tolerated:

@@ -12,6 +12,7 @@ import numpy as np
 from psips.aliases import Floats, Stream
 from psips.errors import InputError
 from psips.problem import Problem
+from psips.problem.exact import settled, without
 from psips.problem.instances import Results
 from psips.problem.tolerance import Tolerance
 from psips.rules import Rules
@@ -119,7 +120,11 @@ def _replaceable(problem: Problem, engine: Engine) -> dict[str, str]:
     found = {}
     for z in members:
         lead = (means[members] - means[z])[:, aims]
-        matched = (lead >= -epsilon[aims]).all(axis=1) & (lead > epsilon[aims]).any(axis=1)
+        facts = engine.model.facts[members] - engine.model.facts[z]
+        matched = (lead >= -epsilon[aims]).all(axis=1) & (-facts <= engine.model.give).all(
+            axis=1
+        )
+        matched &= (lead > epsilon[aims]).any(axis=1) | (facts > engine.model.give).any(axis=1)
         if matched.any():
             x = members[int(np.where(matched, lead.min(axis=1), -np.inf).argmax())]
             found[problem.answers[z]] = problem.answers[x]
@@ -132,7 +137,10 @@ def _stand_in(engine: Engine, problem: Problem, z: int) -> int:
     variances = np.diagonal(engine.covariances(), axis1=1, axis2=2)
     members, aims = engine.candidate, engine.model.limits.aims > 0
     spare = (means[members] - means[z] + epsilon) / np.sqrt(variances[members] + variances[z])
-    return members[int(spare[:, aims].min(axis=1).argmax())]
+    facts = engine.model.facts[z] - engine.model.facts[members]
+    barred = (facts > engine.model.give).any(axis=1)
+    least = spare[:, aims].min(axis=1, initial=np.inf)
+    return members[int(np.where(barred, -np.inf, least).argmax())]
 
 
 @dataclass(frozen=True)
@@ -180,6 +188,7 @@ def savings(
     key: Stream,
     epsilons: Sequence[object],
     items: Sequence[int] = (),
+    exact: tuple[Sequence[int], Floats] | None = None,
 ) -> tuple[Saving, ...]:
     """Judge results again, one after the other, as if there had been a tolerance.
 
@@ -195,6 +204,8 @@ def savings(
         Tolerances as `Problem` takes them.
     items : sequence of int
         Where results share items, the item of each; -1 of those that have none.
+    exact : (columns, values), optional
+        Which metrics are exact, and what they are (n, d), every one maximised.
 
     Returns
     -------
@@ -208,13 +219,15 @@ def savings(
     found = []
     for epsilon in epsilons:
         tolerant = problem.asking(epsilon=epsilon)
+        left, model = settled(tolerant, *(exact or ((), x)))
         try:
-            program = rules.program(tolerant)
+            program = rules.program(left)
         except InputError:  # a rule that has no use for one
             return ()
-        kind = engine_for(tolerant.model)
-        engine = kind(tolerant.model, program, key, tolerant.prior_arrays)
-        for k, (arm, row) in enumerate(zip(told.arms.tolist(), x, strict=True)):
+        engine = engine_for(model)(model, program, key, left.prior_arrays)
+        rest = range(problem.d) if left.facts is None else left.facts.rest
+        rows = np.ascontiguousarray(x[:, list(rest)])
+        for k, (arm, row) in enumerate(zip(told.arms.tolist(), rows, strict=True)):
             if isinstance(engine, MixedEngine):
                 engine.learn(arm, row, items[k], asked=False)
             else:
@@ -246,23 +259,29 @@ def suggested(problem: Problem, engine: Engine) -> list[dict[str, float]]:
 
 
 def ending_tolerance(
-    problem: Problem, rules: Rules, told: Results, engine: Engine, items: Sequence[int]
+    problem: Problem,
+    rules: Rules,
+    told: Results,
+    engine: Engine,
+    items: Sequence[int],
+    exact: tuple[Sequence[int], Floats],
 ) -> Saving | None:
     """Return the least tolerance, of some, with which results would have led to a stop.
 
     Tolerances are parts of the standard deviation of one result within its item.
     """
-    sds = np.sqrt(usual_variances(problem, engine))
+    left = without(problem, exact[0])
+    sds = np.sqrt(usual_variances(left, engine))
     if isinstance(engine, MixedEngine):
         sds = np.sqrt(np.diagonal(engine.within, axis1=1, axis2=2).mean(axis=0))
-    aims = [c for c in np.flatnonzero(problem.model.limits.aims) if sds[c] > 0]
+    aims = [c for c in np.flatnonzero(left.model.limits.aims) if sds[c] > 0]
     if problem.tolerance or not aims or not np.isfinite(sds).all():
         return None
     best, low, high = None, 0, len(PARTS)
     while low < high:
         middle = (low + high) // 2
-        epsilon = {problem.objectives[c]: _rounded(PARTS[middle] * sds[c]) for c in aims}
-        found = savings(problem, rules, told, engine.key, [epsilon], items)
+        epsilon = {left.objectives[c]: _rounded(PARTS[middle] * sds[c]) for c in aims}
+        found = savings(problem, rules, told, engine.key, [epsilon], items, exact)
         if found and found[0].stopped is not None:
             best, high = found[0], middle
         else:

@@ -101,7 +101,7 @@ def verdicts_of(problem: Problem, engine: Engine, *, lacking: bool = True) -> li
     if problem.blocks:
         why = "no proof is known where results share items"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
-    if problem.limits:
+    if problem.limited:
         found_within = zip(problem.answers, verdicts_within(problem, engine), strict=True)
         return [
             Verdict(name, one.verdict, one.rival, None, None, {}, one.reason)

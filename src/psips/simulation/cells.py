@@ -141,18 +141,19 @@ def _observed(
     """Run to the last mark, whatever the stopping rule says, and look at every mark."""
     rng = generator(child)
     session = Session(made.problem, rules=rules, rng=rng, target=target)
-    engine, environment, noise = session.engine, environment_of(made), draw_key(rng)
+    environment, noise = environment_of(made), draw_key(rng)
     first_stop, seconds = None, 0.0
     trace, clock = [], []
     for mark in cell.marks:
         while session.results < mark:
             begin = perf_counter()
-            engine.go_on()
+            session.engine.go_on()
             if not advance(session, environment, noise, mark):
                 raise InputError(f"the items have ended before {mark:,} results")
             seconds += perf_counter() - begin
-            if engine.stopped and first_stop is None:
+            if session.stopped and first_stop is None:
                 first_stop = session.results
+        engine = session.engine
         seen = engine.outcome
         trace.append(
             {
@@ -170,7 +171,7 @@ def _observed(
         "stopped": first_stop is not None,
         "correct": trace[-1]["correct"],
         "optimal": len(made.pareto_set),
-        "points": int(engine.proposals.sum()),
+        "points": int(session.engine.proposals.sum()),
         "seconds": seconds,
         "trace": trace,
         "clock": clock,

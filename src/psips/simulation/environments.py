@@ -29,6 +29,7 @@ from psips.problem import Problem
 from psips.problem.instances import Instance, Results
 from psips.problem.item_noise import ItemNoise
 from psips.problem.measurements import read_results
+from psips.session.exact import Exact
 from psips.simulation.sources import factors, filled_source, read_truth
 
 SCATTERED = {"gaussian": GAUSSIAN, "student": STUDENT, "lognormal": LOGNORMAL}
@@ -63,10 +64,28 @@ class Environment(ABC):
         key : (2,) array of uint64
             Of the noise; see `start`.
         """
-        x = np.empty(self.problem.d)
-        index = self.problem.arm_index(arm)
-        pull(self.source, key, index, int(nth), np.empty(4, np.uint64), x)
+        x = self.result(self.problem.arm_index(arm), int(nth), key)
         return self.problem.measured(self.problem.outward(x))
+
+    def result(self, arm: int, nth: int, key: Key) -> Floats:
+        """Return the same (d,) of an arm by number, every objective maximised."""
+        x = np.empty(self.problem.noisy.d)
+        pull(self.source, key, arm, nth, np.empty(4, np.uint64), x)
+        return self._with_facts(arm, x)
+
+    def _with_facts(self, arm: int, x: Floats) -> Floats:
+        """Return values of noisy metrics with those of exact ones beside them."""
+        facts = self.problem.noisy.facts
+        if facts is None:
+            return x
+        found = self.facts[arm].copy()
+        found[facts.rest] = x
+        return found
+
+    @property
+    def facts(self) -> Floats:
+        """What exact metrics are (K, d), every one maximised; the other columns mean nothing."""
+        return np.zeros((self.problem.K, self.problem.d))
 
     def start(self, rng: Seed = None) -> Puller:
         """Return a trial: an environment with a key, that counts the pulls of each arm.
@@ -153,6 +172,11 @@ class GaussianEnvironment(Environment):
         A = self.problem.features
         return self.theta if A is None else A @ self.theta
 
+    @property
+    def facts(self) -> Floats:
+        """What exact metrics are: their means."""
+        return self.problem.inward(self.means)
+
     @cached_property
     def source(self) -> Source:
         """The source, with noise of the kind asked for; 0 or 1 is the sign of a normal."""
@@ -229,6 +253,7 @@ class ResamplingEnvironment(Environment):
                 raise InputError(
                     f"the results have no row for arm {arm!r}: every arm needs one"
                 )
+        Exact(problem).check(read.arms.tolist(), read.values)
         order = np.argsort(read.arms, kind="stable")
         self._rows = frozen(np.ascontiguousarray(read.values[order], dtype=np.float64))
         self._starts = np.concatenate(([0], np.cumsum(self._counts))).astype(np.int64)
@@ -238,6 +263,11 @@ class ResamplingEnvironment(Environment):
         """Means of the arms' rows, (K, d)."""
         sums = np.add.reduceat(self._rows, self._starts[:-1], axis=0)
         return np.asarray(sums / self._counts[:, None])
+
+    @property
+    def facts(self) -> Floats:
+        """What exact metrics are: the same in all rows of an arm."""
+        return self.problem.inward(self.problem.compared(self._rows[self._starts[:-1]]))
 
     @cached_property
     def source(self) -> Source:
@@ -309,20 +339,23 @@ class ItemEnvironment(Environment):
             L=np.array([within] * problem.K + [between]),
         )
 
-    def result(self, arm: int, item: int, key: Key) -> Floats:
-        """Return the result (d,) of an arm on an item, both by number, to be maximised."""
-        x, effect = np.empty((2, self.problem.d))
-        stream = np.empty(4, np.uint64)
-        pull(self.source, key, arm, item, stream, x)
-        pull(self.source, key, self.problem.K, item, stream, effect)
-        x += effect
-        signs = self.problem.signs
-        return np.where(self._binary, signs * (x * signs > 0.0), x)
+    @property
+    def facts(self) -> Floats:
+        """What exact metrics are: their means."""
+        return self.problem.inward(self.means)
 
-    def pull(self, arm: object, nth: int, key: Key) -> Floats:
-        """Return the result of an arm on the ``nth`` item, in the user's orientation."""
-        x = self.result(self.problem.arm_index(arm), int(nth), key)
-        return self.problem.measured(self.problem.outward(x))
+    def result(self, arm: int, nth: int, key: Key) -> Floats:
+        """Return the result (d,) of an arm on an item, both by number, to be maximised."""
+        noisy = self.problem.noisy
+        x, effect = np.empty((2, noisy.d))
+        stream = np.empty(4, np.uint64)
+        pull(self.source, key, arm, nth, stream, x)
+        pull(self.source, key, self.problem.K, nth, stream, effect)
+        x += effect
+        signs, binary = noisy.signs, self._binary
+        if noisy.facts is not None:
+            binary = binary[noisy.facts.rest]
+        return self._with_facts(arm, np.where(binary, signs * (x * signs > 0.0), x))
 
 
 def environment_of(instance: Instance) -> Environment:

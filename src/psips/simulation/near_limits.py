@@ -51,7 +51,7 @@ def comparisons(truth: Instance) -> list[Comparison]:
     ]
     found += [_apart(truth, i, j) for i, j in combinations(inside, 2)]
     for z in set(range(problem.n)) - set(inside):
-        kept = keeping(problem.inward(truth.means), problem.model.limits)[z]
+        kept = keeping(problem.inward(truth.means), problem.limit_model)[z]
         reasons = [one for k in np.flatnonzero(~kept) for one in _limit(truth, z, int(k))]
         reasons += [_above(truth, x, z) for x in inside]
         found.append(min(reasons))
@@ -60,7 +60,7 @@ def comparisons(truth: Instance) -> list[Comparison]:
 
 def alone(truth: Instance, z: int) -> float:
     """Return T* of the question whether z keeps its limits, if it is the only answer."""
-    kept = keeping(truth.problem.inward(truth.means), truth.problem.model.limits)[z]
+    kept = keeping(truth.problem.inward(truth.means), truth.problem.limit_model)[z]
     each = [
         (bool(kept[k]), one.t_star) for k in range(len(kept)) for one in _limit(truth, z, k)
     ]
@@ -70,7 +70,7 @@ def alone(truth: Instance, z: int) -> float:
 
 def _limit(truth: Instance, z: int, which: int) -> list[Comparison]:
     """Tell on which side of a limit z is; nothing where it says nothing of z."""
-    problem, limits = truth.problem, truth.problem.model.limits
+    problem, limits = truth.problem, truth.problem.limit_model
     mu, c, factor = problem.inward(truth.means), limits.metric[which], limits.factor[which]
     gap = limits.sign[which] * (mu[z, c] - factor * mu[limits.control, c])
     weight = _effort(truth, z)[c]
@@ -89,7 +89,7 @@ def _apart(truth: Instance, i: int, j: int) -> Comparison:
 
     About, where their noise differs.
     """
-    problem, aims = truth.problem, truth.problem.model.limits.aims > 0
+    problem, aims = truth.problem, truth.problem.limit_model.aims > 0
     both = 0.5 * (_covariance(truth, i) + _covariance(truth, j))[np.ix_(aims, aims)]
     root = np.linalg.inv(np.linalg.cholesky(both))
     lead = (problem.inward(truth.means)[i] - problem.inward(truth.means)[j])[aims]
@@ -100,7 +100,7 @@ def _apart(truth: Instance, i: int, j: int) -> Comparison:
 
 def _above(truth: Instance, x: int, z: int) -> Comparison:
     """Tell that z is below x, up to the tolerance: nowhere above."""
-    problem, aims = truth.problem, truth.problem.model.limits.aims > 0
+    problem, aims = truth.problem, truth.problem.limit_model.aims > 0
     lead = problem.inward(truth.means)[x] - problem.inward(truth.means)[z] + truth.epsilon
     gap = (lead / (_effort(truth, x) + _effort(truth, z)))[aims].min()
     return Comparison(_t_star(max(gap, 0.0)), z, x, problem.answers[x])

@@ -16,6 +16,7 @@ import numpy as np
 from psips.aliases import Floats
 from psips.errors import InputError
 from psips.problem import Problem
+from psips.problem.exact import declared, settled
 from psips.problem.instances import Instance
 from psips.simulation.near_limits import alone, comparisons
 from psips.theory.geometry import complexity
@@ -47,6 +48,8 @@ def near_ties(truth: Instance, t_star: float, most: int = TIES) -> tuple[NearTie
     >>> tie.answers, round(tie.share, 2), tie.without, round(tie.saves, 2)
     (('B', 'A'), 1.0, 'B', 1.0)
     """
+    if truth.problem.limits and truth.problem.noisy.facts is not None:
+        return ()  # limits that are facts have no near-ties
     if truth.problem.limits:
         return _beside_limits(truth, t_star, most)
     names = truth.problem.answers
@@ -63,7 +66,7 @@ def near_ties(truth: Instance, t_star: float, most: int = TIES) -> tuple[NearTie
 
 def _beside_limits(truth: Instance, t_star: float, most: int) -> tuple[NearTie, ...]:
     names, everyone = truth.problem.answers, set(range(truth.problem.n))
-    control = truth.problem.model.limits.control
+    control = truth.problem.limit_model.control
     needed = control if any(one.factor for one in truth.problem.limits) else -1
     ties = []
     for one in comparisons(truth)[:most]:
@@ -82,15 +85,24 @@ def _closest_pairs(truth: Instance, most: int) -> list[tuple[int, int]]:
     The nearest first: by the distance, in standard deviations, that swaps the two.
     """
     problem = truth.problem
-    mu = problem.inward(truth.means) / np.sqrt(np.diag(problem.usual_covariance))
+    mu = problem.inward(truth.means)
+    left, model = settled(problem, declared(problem), mu)
+    rest = list(range(problem.d)) if left.facts is None else left.facts.rest
+    mu = mu[:, rest] / np.sqrt(np.diag(left.usual_covariance))
+    ahead = model.facts[:, None] - model.facts  # (n, n, e): of the first over the second
+    beating = ((ahead >= 0.0) & ((model.give == 0.0) | (ahead > model.give))).all(axis=2)
+    holding = (-ahead <= model.give).all(axis=2)
     inside = [problem.answer_index(name) for name in truth.pareto_set]
     pairs = []
     for i, j in combinations(inside, 2):
         lead = mu[i] - mu[j]
-        swap = min(np.sum(np.maximum(lead, 0) ** 2), np.sum(np.maximum(-lead, 0) ** 2))
-        pairs.append((float(swap), i, j))
+        ways = [(lead, j, i), (-lead, i, j)]  # "i below j", "j below i"
+        swaps = [np.sum(np.maximum(by, 0) ** 2) for by, a, b in ways if beating[a, b]]
+        if swaps:
+            pairs.append((float(min(swaps)), i, j))
     for z in set(range(problem.n)) - set(inside):
-        slack, x = max((float(np.min(mu[x] - mu[z])), x) for x in inside)
+        holders = [x for x in inside if holding[x, z]]
+        slack, x = max((float(np.min(mu[x] - mu[z])), x) for x in holders)
         pairs.append((slack**2, z, x))
     return [(i, j) for _, i, j in sorted(pairs)[:most]]
 
@@ -101,7 +113,7 @@ def _t_star(truth: Instance, answers: set[int]) -> float:
         return alone(truth, *answers) if truth.problem.limits else 0.0
     problem, kept = truth.problem, sorted(answers)
     unused = {"prior"}  # by T*, nor is a parameter set
-    if not problem.limits or problem.model.limits.control not in answers:
+    if not problem.limits or problem.limit_model.control not in answers:
         unused.add("control")
     data = {key: value for key, value in problem.to_dict().items() if key not in unused}
     data.update(ball=None, box=None)

@@ -12,6 +12,7 @@ import numpy as np
 from psips.errors import InputError, quote
 from psips.input.seeds import Key, Seed, draw_key, either_seed, generator
 from psips.problem import Problem
+from psips.problem.exact import declared
 from psips.problem.instances import Instance
 from psips.rules import Rules
 from psips.session import Session
@@ -134,7 +135,7 @@ def simulate(
         return run
     from psips.session.verdicts import verdicts_of
 
-    found = verdicts_of(problem, session.engine, lacking=False)
+    found = verdicts_of(session.noisy, session.engine, lacking=False)
     return replace(run, verdicts={one.answer: one.verdict for one in found})
 
 
@@ -168,11 +169,10 @@ def play(
     if max_results < 1:
         raise InputError(f"max_results must be at least 1, got {max_results}")
     _check_fit(session.problem, environment.problem)
-    engine = session.engine
     seconds, size = 0.0, FIRST_SLICE
     room = True
     if session.budget is not None:
-        engine.room[0] = session.budget - session.lost
+        session.engine.room[0] = session.budget - session.lost
     while room and not session.stopped and session.results < max_results:
         begin = perf_counter()
         last = min(session.results + min(size, every), int(max_results))
@@ -182,6 +182,7 @@ def play(
         size = 2 * size if spent < PAUSE else max(1, size // 2)
         if watch is not None:
             watch(session)
+    engine = session.engine
     proposals, literal_draws = engine.proposals
     return Run(
         stopped=session.stopped,
@@ -199,9 +200,9 @@ def play(
 
 def advance(session: Session, environment: Environment, key: Key, results: int) -> bool:
     """Go on until the stop or so many results; whether the budget and the items allowed it."""
-    engine, items, problem = session.engine, session.items, session.problem
+    items, problem = session.items, session.problem
     if items is None:
-        return engine.run(environment.source, key, results)
+        return _advance(session, environment, key, results)
     if not isinstance(environment, ItemEnvironment):
         raise InputError("results that share items come from an ItemEnvironment: give one")
     while not session.stopped and session.results < results:
@@ -210,8 +211,24 @@ def advance(session: Session, environment: Environment, key: Key, results: int) 
         name, item = session.choose_item()
         arm = problem.arm_index(name)
         session.learn(arm, environment.result(arm, items.place(item), key), item)
-        engine.judge()
+        session.engine.judge()
     return True
+
+
+def _advance(session: Session, environment: Environment, key: Key, results: int) -> bool:
+    """Go on where results share nothing, in the compiled loop once it is known what is exact."""
+    columns = declared(environment.problem)
+    while session.exact.columns != columns:
+        if session.stopped or session.results >= results:
+            return True
+        if session.exhausted:
+            return False
+        arm = session.problem.arm_index(session.choose())
+        nth = int(session.engine.belief.pulls[arm])
+        session.learn(arm, environment.result(arm, nth, key))
+        session.engine.judge()
+    session.know_exact(environment.facts)
+    return session.engine.run(environment.source, key, results)
 
 
 def verdicts_right(instance: Instance, run: Run) -> bool:

@@ -15,7 +15,12 @@ from psips.problem.measurements import is_frame
 
 
 def factors(problem: Problem) -> Floats:
-    """Return the Cholesky factor (K, d, d) of the noise of each arm."""
+    """Return the Cholesky factor (K, d, d) of the noise of each arm, 0 in exact metrics."""
+    if problem.noisy is not problem:
+        found = np.zeros((problem.K, problem.d, problem.d))
+        rest = problem.noisy.facts.rest if problem.noisy.facts else []
+        found[np.ix_(range(problem.K), rest, rest)] = factors(problem.noisy)
+        return found
     given = problem.usual_covariance if problem.covariance is None else problem.covariance
     if np.isnan(given).any():
         raise InputError(
@@ -28,15 +33,19 @@ def factors(problem: Problem) -> Floats:
 
 
 def filled_source(problem: Problem, kind: int, means: Floats, **parts: Any) -> Source:
-    """Fill a source; kernels are compiled for writable C-ordered arrays of these types."""
-    d = problem.d
+    """Fill a source; kernels are compiled for writable C-ordered arrays of these types.
+
+    It is one of the metrics that have noise.
+    """
+    d, facts = problem.d, problem.noisy.facts
+    rest = list(range(d)) if facts is None else facts.rest
     return Source(
         kind=kind,
-        means=np.ascontiguousarray(problem.inward(means)),
-        L=parts.get("L", np.zeros((0, d, d))),
-        low=np.zeros(d),
-        high=parts.get("high", np.zeros(d)),
-        rows=parts.get("rows", np.zeros((0, d))),
+        means=np.ascontiguousarray(problem.inward(means)[:, rest]),
+        L=np.ascontiguousarray(parts.get("L", np.zeros((0, d, d)))[:, rest][:, :, rest]),
+        low=np.zeros(len(rest)),
+        high=parts.get("high", np.zeros(d))[rest],
+        rows=np.ascontiguousarray(parts.get("rows", np.zeros((0, d)))[:, rest]),
         starts=parts.get("starts", np.zeros(1, np.int64)),
     )
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from psips.errors import InputError
 from psips.study.conduct import read_reason, read_text
+from psips.study.exactness import check_correction
 from psips.study.inputs import read_count
 from psips.study.journal import Decide, Entry
 from psips.study.ledger import Result
@@ -49,6 +50,7 @@ def correction(find: Find, new: Mapping[str, float | None], reason: str) -> Chan
             )
         if chosen.values == cells and not chosen.held:
             return None
+        check_correction(state, chosen, cells)
         payload = {
             "result": chosen.number,
             "values": dict(zip(objectives, cells, strict=True)),

@@ -44,6 +44,7 @@ class Holder:
         self.own_noise = True
         self._problem = problem
         usual = np.sqrt(np.diag(problem.usual_covariance))  # NaN if it is not known
+        usual = np.where(usual > 0.0, usual, np.nan)  # exact: compared when it is told
         self._usual = np.broadcast_to(usual, (problem.K, problem.d))
         self._own = given_deviations(problem)
         self._arms = {arm: place for place, arm in enumerate(problem.arms)}

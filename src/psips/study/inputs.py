@@ -50,6 +50,8 @@ def check_units(problem: Problem) -> None:
     variances = np.diagonal(each, axis1=-2, axis2=-1).reshape(-1, problem.d)
     for c, variance in ((c, v) for row in variances.tolist() for c, v in enumerate(row)):
         objective = problem.objectives[c]
+        if problem.scales[c].exact:
+            continue
         if not np.isnan(variance) and not VARIANCES[0] <= variance <= VARIANCES[1]:
             raise InputError(
                 f"the variance of {quote(objective)} must lie between {VARIANCES[0]:g} and "

@@ -33,9 +33,11 @@ class Spread(NamedTuple):
 
 def diagnosis_of(state: State, results: Sequence[Result]) -> Diagnosis:
     """Say whether some of the results of a study look like what is assumed."""
-    problem = state.problem
+    whole, problem = state.problem, state.session.noisy
     arms = np.array([problem.arm_index(r.arm) for r in results], dtype=np.int64)
-    values = np.array([r.values for r in results], dtype=float).reshape(-1, problem.d)
+    values = np.array([r.values for r in results], dtype=float).reshape(-1, whole.d)
+    if problem.facts is not None:
+        values = values[:, problem.facts.rest]
     places = [f"result {result.number}" for result in results]
     fit = fit_of(problem, state.session.engine.belief)
     return diagnose(problem, arms, values, places, LOOKS, fit)
@@ -60,11 +62,14 @@ def spreads(state: State) -> list[Spread]:
     cells = chain.from_iterable(r.values for r in counted)
     told = np.fromiter(cells, np.float64, len(counted) * problem.d)
     values = problem.compared(told.reshape(-1, problem.d))
+    noisy = problem.noisy
+    if noisy.facts is not None:
+        values = values[:, noisy.facts.rest]
     sums = np.column_stack([np.bincount(arms, column, problem.K) for column in values.T])
     squares = ((values - (sums / np.maximum(pulls, 1)[:, None])[arms]) ** 2).sum(axis=0)
-    ratios = np.sqrt(squares / freedom / np.diag(problem.usual_covariance)).tolist()
+    ratios = np.sqrt(squares / freedom / np.diag(noisy.usual_covariance)).tolist()
     low, high = np.sqrt(freedom / chi2.ppf([0.975, 0.025], freedom)).tolist()
     return [
         Spread(name, r, r * low, r * high)
-        for name, r in zip(problem.objectives, ratios, strict=True)
+        for name, r in zip(noisy.objectives, ratios, strict=True)
     ]

@@ -339,6 +339,7 @@ class State:
                 "version": VERSION,
                 "engines": [session.engine.snapshot() for session in self.sessions],
                 **({"items": self._items()} if self.problem.blocks else {}),
+                "exact": [session.kept_exact().get("exact") for session in self.sessions],
                 "ledger": self.ledger.snapshot(),
                 "keys": self.keys,
                 "proposals": self.proposals,
@@ -363,7 +364,11 @@ class State:
                 if data["version"] != VERSION:
                     return None
                 state = cls(created)
-                for session, engine in zip(state.sessions, data["engines"], strict=True):
+                kept_exact = data.get("exact") or [None] * len(state.sessions)
+                for session, known, engine in zip(
+                    state.sessions, kept_exact, data["engines"], strict=True
+                ):
+                    session.restore_exact(known)
                     session.engine.restore(engine)
                 for session, items in zip(state.sessions, data.get("items", ()), strict=False):
                     if session.items is not None:

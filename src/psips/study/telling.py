@@ -9,6 +9,7 @@ from psips.errors import InputError
 from psips.problem import Problem
 from psips.problem.measurements import is_frame, means_refused, summary_column
 from psips.study.deliveries import Delivery, check_repetition
+from psips.study.exactness import check_exact
 from psips.study.journal import Entry
 from psips.study.rows import ProblemsError, Row, asked_row, check_rows
 from psips.study.schema import TOLD
@@ -81,6 +82,7 @@ class Telling:
         told = check_rows(state.problem, state.ledger, self._rows)[0]
         if self._delivery is not None and not self._again:
             check_repetition(self._delivery, told, state.files)
+        check_exact(state, told)
         self._held_before = {result.number for result in state.ledger.held}
         results = state.ledger.results
         self.slips = find_slips(state.problem, self._study, results, told)

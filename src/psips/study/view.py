@@ -141,10 +141,11 @@ class View:
         counted = [result for result in self.state.ledger.results if result.counts]
         arms = np.array([problem.arm_index(r.arm) for r in counted], dtype=np.int64)
         values = np.array([r.values for r in counted], dtype=float).reshape(-1, problem.d)
-        given = epsilons or suggested(problem, session.engine)
+        given = epsilons or suggested(session.noisy, session.engine)
         if session.goal is not None:
             return ()
-        return savings(problem, session.rules, Results(arms, values), session.engine.key, given)
+        told, key = Results(arms, values), session.engine.key
+        return savings(problem, session.rules, told, key, given, exact=session.exact.known)
 
     def diagnosis(self) -> Diagnosis:
         """Say whether the results look like what is assumed, the held ones included."""

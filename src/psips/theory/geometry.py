@@ -32,6 +32,7 @@ from psips.aliases import Floats
 from psips.attention import attentively
 from psips.errors import InputError, check_keys, listing
 from psips.input.checks import RANK, frozen
+from psips.problem.exact import declared, settled
 from psips.problem.gaps import gaps, hardness
 from psips.problem.instances import Instance
 from psips.problem.limits import keeping, optimal_and_allowed
@@ -206,6 +207,8 @@ def complexity(
         raise InputError(f"the tolerance must lie strictly between 0 and 1, got {tolerance}")
     game = _Game(problem, theta)
     w, costs = problem.model.explore, problem.costs  # w: shares of what is spent
+    if game.settled(w):
+        return _nothing_to_tell(problem, game.truth)
     game.refuse_ties(w)
     best, best_w, upper = 0.0, w, math.inf
     cuts: list[Floats] = []
@@ -229,15 +232,21 @@ def complexity(
         t_star=2 / upper,
         weights=dict(zip(problem.arms, (pulls / pulls.sum()).tolist(), strict=True)),
         gap=max(upper / best - 1, 0.0),
-        hardness=math.nan if problem.limits else float(hardness(means)),
+        hardness=math.nan if game.besides else float(hardness(means)),
         gaps={}
-        if problem.limits
+        if game.besides
         else dict(zip(problem.answers, gaps(means).tolist(), strict=True)),
         pareto_set=game.truth.pareto_set,
         cuts=len(cuts),
         unique=not problem.tolerance
         or (not problem.limits and only_right(means, game.truth.epsilon)),
     )
+
+
+def _nothing_to_tell(problem: Problem, truth: Instance) -> Complexity:
+    """Return what exact metrics alone decide: it takes no results to tell sets apart."""
+    even = dict.fromkeys(problem.arms, 1.0 / problem.K)
+    return Complexity(0.0, even, 0.0, math.nan, {}, truth.pareto_set, 0)
 
 
 class _Game:
@@ -249,7 +258,7 @@ class _Game:
 
         watch()
 
-        if np.isnan(problem.usual_covariance).any():
+        if np.isnan(problem.noisy.usual_covariance).any():
             raise InputError(
                 "how hard a problem is depends on its noise, which is not known here: give a "
                 "covariance or a noise_guess"
@@ -262,10 +271,15 @@ class _Game:
             )
         self.problem = problem
         self.truth = Instance(problem.name, problem, np.asarray(theta, dtype=np.float64))
-        self.mu = np.ascontiguousarray(problem.inward(self.truth.means))
-        self.inside = pareto_mask(self.mu)
+        whole = np.ascontiguousarray(problem.inward(self.truth.means))
+        self.inside = pareto_mask(whole)
         if problem.limits:
-            self.inside = optimal_and_allowed(self.mu, problem.model.limits)
+            self.inside = optimal_and_allowed(whole, problem.limit_model)
+        self.left, self.model = settled(problem, declared(problem), whole)
+        self.besides = problem.limited or self.left.facts is not None
+        rest = range(problem.d) if self.left.facts is None else self.left.facts.rest
+        self.mu = np.ascontiguousarray(whole[:, list(rest)])
+        self.epsilon = self.truth.epsilon[list(rest)]
         self.basis = self.A = self.Z = np.zeros((0, 0))
         A, Z = problem.features, problem.answer_features
         if A is not None and Z is not None:
@@ -287,7 +301,7 @@ class _Game:
         from psips.kernels.posterior import posterior_of
         from psips.kernels.response import respond
 
-        model = replace(self.problem.model, A=self.A, Z=self.Z)
+        model = replace(self.model, A=self.A, Z=self.Z)
         nothing = np.zeros((len(self.basis.T), model.d))
         if model.unstructured:
             raised = np.maximum(w, FLOOR * w.max())
@@ -301,9 +315,11 @@ class _Game:
             p.W[:] = self.Z @ F
         p.mu[:] = self.mu
         if model.control >= 0:
-            p.slack[:] = -self.truth.epsilon
-        if self.problem.limits:
+            p.slack[:] = -self.epsilon
+        if self.problem.limited:
             allowed = np.asarray(keeping(self.mu, model.limits).all(axis=1))
+            if len(model.limits.kept):
+                allowed &= model.limits.kept > 0.0
             value, piece, gains = respond_limited(p, model.limits, allowed, self.inside)
             none = np.zeros(0, np.int64)
             return value, piece, none, none, np.zeros(0), nothing, gains
@@ -324,13 +340,20 @@ class _Game:
         if not rivals:  # theta is on the boundary: whoever is level with z
             level = np.all(self.mu >= self.mu[z], axis=1) & self.inside
             rivals = set(np.flatnonzero(level).tolist()) - {z}
+        parameter = self.truth.theta.copy()
+        rest = slice(None) if self.left.facts is None else self.left.facts.rest
+        parameter[:, rest] += self.left.outward(move)
         return BestResponse(
             value=float(value),
-            parameter=frozen(self.truth.theta + problem.outward(move)),
+            parameter=frozen(parameter),
             gains=dict(zip(problem.arms, gains.tolist(), strict=True)),
             answer=problem.answers[z],
             rivals=tuple(problem.answers[x] for x in sorted(rivals)),
         )
+
+    def settled(self, w: Floats) -> bool:
+        """Whether exact metrics decide everything, so that there is no other set."""
+        return self.left.facts is not None and bool(np.isinf(self.answer(w)[0]))
 
     def refuse_ties(self, w: Floats) -> None:
         if self.problem.limits:

@@ -120,7 +120,7 @@ def look_at(state: State, at: str, store: Store, before: Look | None = None) -> 
     known = replace(known, closed=state.closed, done=done, progress=progress)
     problem, ledger = state.problem, state.ledger
     tickets = ledger.pending(at)
-    found = verdicts_of(problem, state.session.engine)
+    found = verdicts_of(state.session.noisy, state.session.engine)
     return Look(
         event=state.seq,
         head=state.hash,
@@ -208,7 +208,8 @@ class Course:
         history = self.history
         looks, pulls = pulls_over_time(history)
         told = Results(history.arms, history.values)
-        saved = savings(history.problem, history.rules, told, history.key, self.tolerances)
+        known = history.rules, told, history.key, self.tolerances
+        saved = savings(history.problem, *known, exact=history.exact)
         return replace(
             self,
             looks=looks,
@@ -228,5 +229,5 @@ def course_of(study: Study) -> Course:
     """Take a copy of the results in their order."""
     problem, session = study.problem, study.state.session
     exact = not (problem.tolerance or problem.blocks or session.goal)
-    wanted = tuple(suggested(problem, session.engine)) if exact else ()
+    wanted = tuple(suggested(session.noisy, session.engine)) if exact else ()
     return Course(study.state.seq, history_of(study), tolerances=wanted)

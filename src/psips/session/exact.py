@@ -1,0 +1,171 @@
+"""Which metrics have no noise, as registered or as results show, and their values.
+
+Where the noise of a metric is to be estimated and all results of the same arm agree in it to the
+digit, it is taken for exact (`psips.problem.exact`). That is a function of the results in their
+order: it begins with the first value that repeats another of its arm, and ends for good with the
+first that does not. Values of 0 and 1 alone do not count: those of a binary metric repeat, too.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from psips.aliases import Floats, Mask
+from psips.errors import InputError, listing
+from psips.problem import Problem
+from psips.problem.exact import clash, declared
+from psips.problem.noise import KNOWN
+
+
+class Row(NamedTuple):
+    """One result as the kernels see it, all metrics, and what an engine is told besides."""
+
+    arm: int
+    x: Floats  # (d,)
+    rest: tuple[Any, ...]  # with blocks: the item's place, and whether it was asked for
+
+
+class Exact:
+    """The exact metrics of a session, and what else it takes to find them."""
+
+    def __init__(self, problem: Problem, finding: bool = True) -> None:
+        self.problem = problem
+        self.declared = declared(problem)
+        estimated = finding and problem.noise != KNOWN and problem.noise_guess is None
+        self._eligible: Mask = np.array(
+            [
+                estimated and problem.unstructured and not (scale.binary or scale.exact)
+                for scale in problem.scales
+            ]
+        )
+        K, d = problem.K, problem.d
+        self.values: Floats = np.full(
+            (K, d), np.nan
+        )  # the first, or of a declared one the last
+        self._varied: Mask = np.zeros(d, np.bool_)
+        self._repeated: Mask = np.zeros(d, np.bool_)
+        self._wide: Mask = np.zeros(d, np.bool_)  # some value is neither 0 nor 1
+        self.rows: list[Row] = []  # while they may have to be told again
+
+    @property
+    def found(self) -> tuple[int, ...]:
+        """Metrics that results show to be exact."""
+        found = np.flatnonzero(self._open & self._repeated & self._wide).tolist()
+        if len(found) + len(self.declared) == self.problem.d:
+            return ()  # nothing would be left to decide
+        return tuple(found)
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """Metrics that are exact, as registered or as results show."""
+        return tuple(sorted({*self.declared, *self.found}))
+
+    @property
+    def known(self) -> tuple[tuple[int, ...], Floats]:
+        """Exact metrics, and their values with those of all others (K, d)."""
+        return self.columns, self.values
+
+    @property
+    def given_up(self) -> tuple[int, ...]:
+        """Metrics that were taken for exact until a result was otherwise."""
+        lost = self._eligible & self._varied & self._repeated & self._wide
+        return tuple(np.flatnonzero(lost).tolist())
+
+    @property
+    def _open(self) -> Mask:
+        """Which metrics may be, or become, exact without having been registered so."""
+        return self._eligible & ~self._varied
+
+    def take(self, row: Row) -> bool:
+        """Take note of a result; return whether other metrics are exact than before."""
+        before = self.columns
+        arm, x, _ = row
+        here, seen = ~np.isnan(x), ~np.isnan(self.values[arm])
+        if self._open.any():
+            self.rows.append(row)
+            twice = here & seen
+            same = x == self.values[arm]
+            # A metric that varies between the results of an arm once has noise for good. What
+            # repeated before is remembered, so that it can be said.
+            self._repeated |= twice & same & ~self._varied
+            self._varied |= twice & ~same & self._eligible
+            self._wide |= here & ~np.isin(np.abs(x), (0.0, 1.0))
+        new = here & ~seen
+        new[list(self.declared)] = here[list(self.declared)]
+        self.values[arm, new] = x[new]
+        return self.columns != before
+
+    def forget(self) -> None:
+        """Let go of results that nobody will have to be told again."""
+        if self.rows and not self._open.any():
+            self.rows.clear()
+
+    @property
+    def matters(self) -> bool:
+        """Whether there is anything to keep: exact metrics, or results that may show some."""
+        return bool(self.declared or self._open.any() or self.given_up)
+
+    def check(self, arms: Any, rows: Floats) -> None:
+        """Raise if results (T, d), as measured, change a metric that is registered as exact."""
+        if not self.declared:
+            return
+        told: dict[tuple[int, int], float] = {}
+        for arm, row in zip(arms, rows, strict=True):
+            inward = self.problem.inward(self.problem.compared(row))
+            for c in self.declared:
+                if np.isnan(row[c]):
+                    continue
+                known = self.values[arm, c]
+                was = told.get((arm, c))
+                if was is None and not np.isnan(known) and inward[c] != known:
+                    turned = np.zeros(self.problem.d)
+                    turned[c] = known
+                    was = float(self.problem.measured(self.problem.outward(turned))[c])
+                if was is not None and was != row[c]:
+                    name = self.problem.arms[arm]
+                    raise InputError(clash(self.problem, c, name, was, float(row[c])))
+                told[arm, c] = float(row[c])
+
+    @property
+    def words(self) -> str:
+        """What is taken for exact without having been registered so; empty if nothing is."""
+        texts = []
+        if self.found:
+            texts.append(_said(self.problem, self.found, "repeat", "treated as exact"))
+        if self.given_up:
+            names = listing([self.problem.objectives[c] for c in self.given_up])
+            was = "was" if len(self.given_up) == 1 else "were"
+            texts.append(f"{names} {was} taken for exact until a result differed: it has noise")
+        return "; ".join(texts)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return what it knows as plain data."""
+        return {
+            "values": [
+                [None if np.isnan(v) else v for v in row] for row in self.values.tolist()
+            ],
+            "varied": self._varied.tolist(),
+            "repeated": self._repeated.tolist(),
+            "wide": self._wide.tolist(),
+            "rows": [
+                [row.arm, [None if np.isnan(v) else v for v in row.x.tolist()], list(row.rest)]
+                for row in self.rows
+            ],
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over what `snapshot` gave."""
+        self.values[:] = np.array(state["values"], float)
+        self._varied[:] = state["varied"]
+        self._repeated[:] = state["repeated"]
+        self._wide[:] = state["wide"]
+        self.rows = [
+            Row(int(arm), np.array(x, float), tuple(rest)) for arm, x, rest in state["rows"]
+        ]
+
+
+def _said(problem: Problem, columns: tuple[int, ...], verb: str, what: str) -> str:
+    names = listing([problem.objectives[c] for c in columns])
+    return f"{names} {verb}{'s' if len(columns) == 1 else ''} exactly: {what}"
