@@ -277,7 +277,7 @@ def dominance(
 def escape(
     model: Model, belief: Belief, Y: Floats, z: int, x: int, volume: float, enough: float
 ) -> float:
-    """E of "x does not dominate z": the most over the directions; an exact metric settles it."""
+    """E of "x does not dominate z": the most over the directions, or a fact."""
     if not may_beat(model.facts, model.give, x, z):
         return np.inf
     most = 0.0

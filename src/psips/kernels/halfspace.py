@@ -44,7 +44,7 @@ def lead(values: Floats, slack: Floats, z: int, x: int, c: int) -> float:
 @bare
 def may_hold(facts: Floats, give: Floats, x: int, z: int) -> bool:
     """Whether x can hold z back: in no exact metric is z above x by more than the tolerance."""
-    for e in range(give.shape[0]):
+    for e in range(give.shape[0]):  # noqa: SIM110
         if facts[z, e] - facts[x, e] > give[e]:
             return False
     return True

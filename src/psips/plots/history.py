@@ -16,7 +16,7 @@ from psips.kernels.belief import spans
 from psips.kernels.model import Model
 from psips.kernels.scatter import empty_scatter
 from psips.problem import Problem
-from psips.problem.exact import settled as resolve
+from psips.problem.exact import with_facts, without
 from psips.rules import STOPPING, Rules
 from psips.rules.evidence import Curve
 from psips.session import Session
@@ -49,7 +49,9 @@ class History(NamedTuple):
     @property
     def left(self) -> tuple[Problem, Model]:
         """What exact metrics leave of the problem, and its model."""
-        return resolve(self.problem, *(self.exact or ((), self.values)))
+        columns, values = self.exact or ((), self.values)
+        left = without(self.problem, columns)
+        return left, with_facts(left.facts, left.model, values)
 
     @property
     def known(self) -> int:

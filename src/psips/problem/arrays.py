@@ -17,10 +17,11 @@ from psips.problem.coordinates import (
 )
 from psips.problem.costs import per_cost
 from psips.problem.design import g_optimal
-from psips.problem.exact import empty_facts
 from psips.problem.noise import KNOWN, noise_model
 from psips.problem.parameters import Ball
-from psips.problem.stated import Stated
+from psips.problem.stated import Facts, Stated
+
+LATER = 1e-300  # a tolerance that is a part of the control's value, before that is known
 
 
 def model_of(stated: Stated, coordinates: Coordinates) -> Model:
@@ -92,6 +93,15 @@ def model_of(stated: Stated, coordinates: Coordinates) -> Model:
         limits=replace(stated.limit_model, kept=kept),
         joint=stated.joint,
     )
+
+
+def empty_facts(facts: Facts | None, n: int) -> tuple[Floats, Floats, Floats]:
+    """Return facts (n, e), tolerances (e,) and who keeps limits (n,), before results."""
+    if facts is None:
+        return np.zeros((n, 0)), np.zeros(0), np.zeros(0)
+    aims, tolerance = list(facts.aims), facts.whole.tolerance
+    give = np.where(tolerance.shares[aims] > 0.0, LATER, tolerance.amounts[aims])
+    return np.full((n, len(aims)), np.nan), give, np.ones(n if facts.limited else 0)
 
 
 def coordinates_of(stated: Stated) -> Coordinates:

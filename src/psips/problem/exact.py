@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields as dataclass_fields
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,35 +21,20 @@ from psips.input.checks import frozen
 from psips.kernels.model import Model
 from psips.problem.limits import ONLY, keeping
 from psips.problem.parameters import Ball, Box, Prior
+from psips.problem.stated import Facts, Stated
 from psips.problem.tolerance import Tolerance
 
-if TYPE_CHECKING:
-    from psips.problem.problem import Problem
+P = TypeVar("P", bound=Stated)
 
 ROUNDING = 1e-12  # relative: what differs by less from a tolerance or a limit is at it
-LATER = 1e-300  # a tolerance that is a part of the control's value, before that is known
 
 
-class Facts(NamedTuple):
-    """What a problem was left of when its exact metrics were taken out."""
-
-    whole: Problem
-    columns: tuple[int, ...]  # of the exact metrics, in the whole problem
-    aims: tuple[int, ...]  # those of them that are objectives
-    limited: bool  # whether some have a limit
-
-    @property
-    def rest(self) -> list[int]:
-        """Columns of the other metrics."""
-        return [c for c in range(self.whole.d) if c not in self.columns]
-
-
-def declared(problem: Problem) -> tuple[int, ...]:
+def declared(problem: Stated) -> tuple[int, ...]:
     """Return the columns of the metrics that are registered as exact."""
     return tuple(c for c, scale in enumerate(problem.scales) if scale.exact)
 
 
-def check_exact(problem: Problem) -> None:
+def check_exact(problem: Stated) -> None:
     """Refuse exact metrics where an answer has no results of its own."""
     columns = declared(problem)
     if len(columns) == problem.d:
@@ -65,7 +50,7 @@ def check_exact(problem: Problem) -> None:
         )
 
 
-def without(problem: Problem, columns: Sequence[int]) -> Problem:
+def without(problem: P, columns: Sequence[int]) -> P:
     """Return what is left of a problem when these metrics are facts; itself if there are none.
 
     Examples
@@ -110,15 +95,13 @@ def without(problem: Problem, columns: Sequence[int]) -> Problem:
         "parameter_set": _bounds_without(problem, rest),
         "prior": _prior_without(problem.prior, rest),
     }
-    found: Problem = object.__new__(type(problem))
-    found.__dict__.update(
-        {one.name: getattr(problem, one.name) for one in dataclass_fields(problem)}
-    )
-    found.__dict__.update(fields)
+    found = object.__new__(type(problem))
+    kept_fields = {one.name: getattr(problem, one.name) for one in dataclass_fields(problem)}
+    found.__dict__.update(kept_fields | fields)
     return found
 
 
-def _bounds_without(problem: Problem, rest: list[int]) -> Ball | Box | None:
+def _bounds_without(problem: Stated, rest: list[int]) -> Ball | Box | None:
     bounds, d = problem.parameter_set, problem.d
     if isinstance(bounds, Ball):
         radii = np.broadcast_to(np.asarray(bounds.radius, float), (d,))
@@ -134,15 +117,6 @@ def _prior_without(prior: Prior | None, rest: list[int]) -> Prior | None:
     if prior is None:
         return None
     return Prior(np.array(prior.means)[:, rest], np.array(prior.pulls))
-
-
-def empty_facts(facts: Facts | None, n: int) -> tuple[Floats, Floats, Floats]:
-    """Return facts (n, e), tolerances (e,) and who keeps limits (n,), before results."""
-    if facts is None:
-        return np.zeros((n, 0)), np.zeros(0), np.zeros(0)
-    aims, tolerance = list(facts.aims), facts.whole.tolerance
-    give = np.where(tolerance.shares[aims] > 0.0, LATER, tolerance.amounts[aims])
-    return np.full((n, len(aims)), np.nan), give, np.ones(n if facts.limited else 0)
 
 
 def private(model: Model) -> Model:
@@ -176,12 +150,11 @@ def state_facts(facts: Facts | None, values: Floats, model: Model) -> None:
         model.limits.kept[:] = keeps_facts(facts, values)
 
 
-def settled(problem: Problem, columns: Sequence[int], values: Floats) -> tuple[Problem, Model]:
-    """Return what is left of a problem, and its model, when these values (n, d) are known."""
-    left = without(problem, columns)
-    model = private(left.model)
-    state_facts(left.facts, values, model)
-    return left, model
+def with_facts(facts: Facts | None, model: Model, values: Floats) -> Model:
+    """Return a model of its own that knows these values (n, d) of exact metrics."""
+    found = private(model)
+    state_facts(facts, values, found)
+    return found
 
 
 def keeps_facts(facts: Facts, values: Floats) -> Mask:
@@ -196,7 +169,7 @@ def keeps_facts(facts: Facts, values: Floats) -> Mask:
     return np.asarray(kept[:, which].all(axis=1))
 
 
-def clash(problem: Problem, c: int, arm: str, was: float, value: float) -> str:
+def clash(problem: Stated, c: int, arm: str, was: float, value: float) -> str:
     """Say that an exact metric has changed."""
     named = quote(problem.objectives[c])
     return (

@@ -81,10 +81,10 @@ def read_noise(
             raise InputError(f"arm {quote(arm)}: {error}") from None
     covariance = np.array(found)
     none = np.diagonal(covariance, axis1=1, axis2=2) == 0.0  # (K, d)
-    for c in np.flatnonzero(none.any(axis=0) & ~none.all(axis=0)):
+    for c in np.flatnonzero(none.any(axis=0) & ~none.all(axis=0)).tolist():
         arm = arms[int(np.flatnonzero(none[:, c])[0])]
         raise InputError(
-            f"the variance of {quote(objectives[c])} is 0 for arm {quote(arm)} and positive for "
+            f"the variance of {quote(objectives[c])} is 0 for arm {quote(arm)} and not for "
             f"others: a metric without noise (kind = 'exact') has none for any arm"
         )
     return KNOWN, frozen(covariance)
@@ -107,7 +107,7 @@ def read_some(objectives: Sequence[str], given: object, exact: Sequence[str]) ->
                 f"{full[c, c]:g}: leave one of the two out"
             )
     noisy = [c for c in range(len(objectives)) if full[c, c] != 0.0]
-    for c, e in np.argwhere(full != 0.0):
+    for c, e in np.argwhere(full != 0.0).tolist():
         if c not in noisy or e not in noisy:
             raise InputError(
                 f"the covariance of {quote(objectives[c])} and {quote(objectives[e])} is "
@@ -150,7 +150,7 @@ def read_guess(
             "set covariance to 'per-arm' or 'estimate'"
         )
     matrix = read_some(objectives, guess.covariance, exact)
-    for c in np.flatnonzero(np.diag(matrix) == 0.0):
+    for c in np.flatnonzero(np.diag(matrix) == 0.0).tolist():
         if objectives[c] not in exact:
             raise InputError(
                 f"the noise of {quote(objectives[c])} is guessed to be 0: register it with "

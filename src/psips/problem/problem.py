@@ -66,10 +66,10 @@ class Problem(Stated):
         ``"range": [0, 5]``, ``"transform": "log"`` (what is compared are means of the
         logarithm).
     covariance : matrix, one variance per objective, or mapping from objective to variance
-        Of the noise of one measurement; 0 for a metric that is exact. A mapping from arm to any of these, or an array
-        (K, d, d), if it differs from arm to arm. ``"per-arm"``: to be estimated, for each arm;
-        ``"estimate"``: to be estimated, and the same for all arms. If left out, it is
-        estimated: for each arm without features, for all together with them.
+        Of the noise of one measurement; 0 for a metric that is exact. A mapping from arm to any
+        of these, or an array (K, d, d), if it differs from arm to arm. ``"per-arm"``: to be
+        estimated, for each arm; ``"estimate"``: to be estimated, and the same for all arms. If
+        left out, it is estimated: for each arm without features, for all together with them.
     arms : names, or how many
         Taken from ``features`` if left out. With a DataFrame of features: the rows to use.
     features : (K, h) array or DataFrame with the arms' names as index, optional
@@ -367,7 +367,7 @@ def _exact_where(
 ) -> tuple[Scale, ...]:
     """Return scales that are exact where the variance was given as 0."""
     none = np.diagonal(covariance, axis1=-2, axis2=-1).reshape(-1, len(scales))[0] == 0.0
-    for c in np.flatnonzero(none):
+    for c in np.flatnonzero(none).tolist():
         if scales[c].binary:
             raise InputError(
                 f"{quote(names[c])} is binary, but its variance is given as 0: register it "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,13 +13,26 @@ from psips.aliases import Floats
 from psips.errors import unknown
 from psips.input.checks import frozen
 from psips.kernels.model import LimitModel
-from psips.problem.exact import Facts
 from psips.problem.limits import Limit, limit_model
 from psips.problem.noise import NoiseGuess, read_some
 from psips.problem.parameters import Ball, Box, Limits, Prior, check_inside
 from psips.problem.parameters import limits as bounds_of
 from psips.problem.scales import Scale
 from psips.problem.tolerance import Tolerance
+
+
+class Facts(NamedTuple):
+    """What a problem was left of when its exact metrics were taken out."""
+
+    whole: Stated
+    columns: tuple[int, ...]  # of the exact metrics, in the whole problem
+    aims: tuple[int, ...]  # those of them that are objectives
+    limited: bool  # whether some have a limit
+
+    @property
+    def rest(self) -> list[int]:
+        """Columns of the other metrics."""
+        return [c for c in range(self.whole.d) if c not in self.columns]
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from psips.aliases import Floats
-from psips.errors import InputError, NoProofError
+from psips.errors import InputError, NoProofError, listing
 from psips.kernels.codes import NOBODY, TRACK
 from psips.kernels.model import BALL
 from psips.problem import Problem

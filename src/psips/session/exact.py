@@ -1,9 +1,10 @@
 """Which metrics have no noise, as registered or as results show, and their values.
 
-Where the noise of a metric is to be estimated and all results of the same arm agree in it to the
-digit, it is taken for exact (`psips.problem.exact`). That is a function of the results in their
-order: it begins with the first value that repeats another of its arm, and ends for good with the
-first that does not. Values of 0 and 1 alone do not count: those of a binary metric repeat, too.
+Where the noise of a metric is to be estimated and all results of the same arm agree in it to
+the digit, it is taken for exact (`psips.problem.exact`). That is a function of the results in
+their order: it begins with the first value that repeats another of its arm, and ends for good
+with the first that does not. Values of 0 and 1 alone do not count: those of a binary metric
+repeat, too. Nor does it count if every metric would be exact.
 """
 
 from __future__ import annotations

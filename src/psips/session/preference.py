@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from psips.problem import Problem
+    from psips.problem.stated import Stated
     from psips.session.engine import Engine
 
 DRAWS = 20_000  # of the posterior: probabilities are off by less than 0.01
@@ -47,8 +48,8 @@ def rank(
         objective that is not named has weight 0.
     reference : mapping from objective to number
         The score is the smallest lead over the reference point, each objective in standard
-        deviations of one measurement (exact ones in those of the options); all are named. Together with weights, leads
-        are multiplied by them instead.
+        deviations of one measurement (exact ones in those of the options); all are named.
+        Together with weights, leads are multiplied by them instead.
     facts : (n, d) array, optional
         Values of the exact metrics that were taken out of the problem, with all others.
 
@@ -83,8 +84,9 @@ def rank(
     rows = [problem.answer_index(name) for name in options]
     means, draws = posterior(problem, engine, rows)
     sds = np.sqrt(usual_variances(problem, engine))
+    whole: Stated = problem if problem.facts is None else problem.facts.whole
     if problem.facts is not None and facts is not None:
-        whole, rest = problem.facts.whole, problem.facts.rest
+        rest = problem.facts.rest
         known = whole.outward(facts[rows])  # (m, d)
         means, part = known.copy(), means
         means[:, rest] = part
@@ -93,8 +95,8 @@ def rank(
         # of an exact metric leads are in standard deviations of its values over all answers
         sds, part = whole.outward(facts).std(axis=0), sds
         sds[rest] = part
-        problem, sds = whole, np.where(sds > 0.0, sds, 1.0)
-    score = _scorer(problem, sds, weights, reference)
+        sds = np.where(sds > 0.0, sds, 1.0)
+    score = _scorer(whole, sds, weights, reference)
     values, scores = score(means), score(draws)  # (m,), (DRAWS, m)
     order = np.argsort(-values, kind="stable")
     best = np.bincount(scores.argmax(axis=1), minlength=len(options)) / DRAWS
@@ -136,7 +138,7 @@ def posterior(problem: Problem, engine: Engine, rows: list[int]) -> tuple[Floats
     return problem.outward(means), problem.outward(means + spread)
 
 
-def _scorer(problem: Problem, sds: Floats, weights: Any, reference: Any) -> Any:
+def _scorer(problem: Stated, sds: Floats, weights: Any, reference: Any) -> Any:
     """Return the score of values (..., d) in the user's orientation."""
     if weights is None and reference is None:
         raise InputError("give weights or a reference point: without one there is no order")
@@ -162,7 +164,7 @@ def _scorer(problem: Problem, sds: Floats, weights: Any, reference: Any) -> Any:
     return lambda values: (scale * problem.inward(np.asarray(values) - point)).min(axis=-1)
 
 
-def _by_objective(problem: Problem, what: str, given: Any, default: float | None) -> Floats:
+def _by_objective(problem: Stated, what: str, given: Any, default: float | None) -> Floats:
     if not isinstance(given, Mapping):
         raise InputError(
             f"the {what} must be a mapping from objective to number, got {quote(given)}"

@@ -12,7 +12,7 @@ import numpy as np
 from psips.aliases import Floats, Stream
 from psips.errors import InputError
 from psips.problem import Problem
-from psips.problem.exact import settled, without
+from psips.problem.exact import with_facts, without
 from psips.problem.instances import Results
 from psips.problem.tolerance import Tolerance
 from psips.rules import Rules
@@ -219,7 +219,9 @@ def savings(
     found = []
     for epsilon in epsilons:
         tolerant = problem.asking(epsilon=epsilon)
-        left, model = settled(tolerant, *(exact or ((), x)))
+        columns, values = exact or ((), x)
+        left = without(tolerant, columns)
+        model = with_facts(left.facts, left.model, values)
         try:
             program = rules.program(left)
         except InputError:  # a rule that has no use for one

@@ -20,9 +20,9 @@ class Uncertainty:
     def ready(self) -> bool:
         """Whether results suffice to judge, see `psips.kernels.belief.ready`."""
         pulled = not self.model.unstructured or (self.belief.pulls > 0).all()
-        pulled = pulled and not np.isnan(self.model.facts).any()
+        facts = not np.isnan(self.model.facts).any()
         known = (self.belief.scatter.freedom >= ENOUGH).all()
-        return bool(pulled and known and self.belief.tally[SPANNED] == 1)
+        return bool(pulled and facts and known and self.belief.tally[SPANNED] == 1)
 
     def covariances(self) -> Floats:
         """Return the covariance (n, d, d) of each answer's mean; NaN where it is not known.

@@ -78,13 +78,13 @@ class Environment(ABC):
         facts = self.problem.noisy.facts
         if facts is None:
             return x
-        found = self.facts[arm].copy()
+        found: Floats = self.facts[arm].copy()
         found[facts.rest] = x
         return found
 
     @property
     def facts(self) -> Floats:
-        """What exact metrics are (K, d), every one maximised; the other columns mean nothing."""
+        """What exact metrics are (K, d), every one maximised; other columns mean nothing."""
         return np.zeros((self.problem.K, self.problem.d))
 
     def start(self, rng: Seed = None) -> Puller:

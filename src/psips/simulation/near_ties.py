@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from psips.aliases import Floats
+from psips.aliases import Floats, Mask
 from psips.errors import InputError
 from psips.problem import Problem
-from psips.problem.exact import declared, settled
+from psips.problem.exact import with_facts
 from psips.problem.instances import Instance
 from psips.simulation.near_limits import alone, comparisons
 from psips.theory.geometry import complexity
@@ -86,12 +86,14 @@ def _closest_pairs(truth: Instance, most: int) -> list[tuple[int, int]]:
     """
     problem = truth.problem
     mu = problem.inward(truth.means)
-    left, model = settled(problem, declared(problem), mu)
+    left = problem.noisy
+    model = with_facts(left.facts, left.model, mu)
     rest = list(range(problem.d)) if left.facts is None else left.facts.rest
     mu = mu[:, rest] / np.sqrt(np.diag(left.usual_covariance))
     ahead = model.facts[:, None] - model.facts  # (n, n, e): of the first over the second
-    beating = ((ahead >= 0.0) & ((model.give == 0.0) | (ahead > model.give))).all(axis=2)
-    holding = (-ahead <= model.give).all(axis=2)
+    beats = (ahead >= 0.0) & ((model.give == 0.0) | (ahead > model.give))
+    beating: Mask = np.asarray(beats.all(axis=2))
+    holding: Mask = np.asarray((-ahead <= model.give).all(axis=2))
     inside = [problem.answer_index(name) for name in truth.pareto_set]
     pairs = []
     for i, j in combinations(inside, 2):

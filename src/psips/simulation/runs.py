@@ -216,7 +216,7 @@ def advance(session: Session, environment: Environment, key: Key, results: int) 
 
 
 def _advance(session: Session, environment: Environment, key: Key, results: int) -> bool:
-    """Go on where results share nothing, in the compiled loop once it is known what is exact."""
+    """Go on where results share nothing: compiled, once it is known what is exact."""
     columns = declared(environment.problem)
     while session.exact.columns != columns:
         if session.stopped or session.results >= results:

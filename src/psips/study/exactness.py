@@ -38,8 +38,8 @@ def check_correction(state: State, chosen: Result, cells: Values) -> None:
         if was is not None and cells[c] is not None and cells[c] != was:
             metric = quote(state.problem.objectives[c])
             raise InputError(
-                f"{metric} is registered as exact and other results of {quote(chosen.arm)} have "
-                f"{was!r}, got {cells[c]!r}: withdraw those first if they are wrong"
+                f"{metric} is registered as exact, and other results of {quote(chosen.arm)} "
+                f"have {was!r}, got {cells[c]!r}: withdraw those first if they are wrong"
             )
 
 

@@ -32,7 +32,7 @@ from psips.aliases import Floats
 from psips.attention import attentively
 from psips.errors import InputError, check_keys, listing
 from psips.input.checks import RANK, frozen
-from psips.problem.exact import declared, settled
+from psips.problem.exact import with_facts
 from psips.problem.gaps import gaps, hardness
 from psips.problem.instances import Instance
 from psips.problem.limits import keeping, optimal_and_allowed
@@ -275,7 +275,8 @@ class _Game:
         self.inside = pareto_mask(whole)
         if problem.limits:
             self.inside = optimal_and_allowed(whole, problem.limit_model)
-        self.left, self.model = settled(problem, declared(problem), whole)
+        self.left = problem.noisy
+        self.model = with_facts(self.left.facts, self.left.model, whole)
         self.besides = problem.limited or self.left.facts is not None
         rest = range(problem.d) if self.left.facts is None else self.left.facts.rest
         self.mu = np.ascontiguousarray(whole[:, list(rest)])
