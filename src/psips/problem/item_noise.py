@@ -13,8 +13,9 @@ import numpy as np
 
 from psips.aliases import Floats
 from psips.errors import InputError, quote
-from psips.input.checks import by_name, frozen, read_covariance
+from psips.input.checks import by_name, frozen
 from psips.input.quantities import as_float
+from psips.problem.noise import read_some
 from psips.problem.problem import Problem
 
 
@@ -89,10 +90,14 @@ def read_item_noise(
             "the covariance of one result is needed to simulate it: give the guess of the "
             "noise a 'covariance' beside 'between'"
         )
-    matrix = read_covariance(names, covariance)
+    exact = [name for name, scale in zip(names, problem.scales, strict=True) if scale.exact]
+    matrix = read_some(names, covariance, exact)
     sd = np.sqrt(np.diag(matrix))
+    size = np.where(sd > 0.0, sd, 1.0)
+    correlation = matrix / np.outer(size, size)
+    np.fill_diagonal(correlation, 1.0)
     return ItemNoise(
-        frozen(matrix / np.outer(sd, sd)),
+        frozen(correlation),
         frozen(np.where(binary, np.nan, sd)),
         frozen(_shares(names, between)),
     )

@@ -203,7 +203,7 @@ class Problem(Stated):
             covariance = PER_ARM if self.unstructured else ESTIMATE
         for field, found in zip(
             ("noise", "covariance"),
-            read_noise(self.objectives, self.arms, covariance, self._exact),
+            read_noise(self.objectives, self.arms, covariance, self.exact),
             strict=True,
         ):
             put(field, found)
@@ -211,7 +211,7 @@ class Problem(Stated):
             put("scales", _exact_where(self.scales, self.objectives, self.covariance))
         put("facts", None)
         check_exact(self)
-        guess = read_guess(self.objectives, self.noise, noise_guess, self._exact)
+        guess = read_guess(self.objectives, self.noise, noise_guess, self.exact)
         put("noise_guess", guess)
         if not isinstance(partial, bool):
             raise InputError(f"partial must be True or False, got {quote(partial)}")
@@ -270,7 +270,8 @@ class Problem(Stated):
         return without(self, declared(self))
 
     @property
-    def _exact(self) -> list[str]:
+    def exact(self) -> list[str]:
+        """The metrics that are registered as exact, without noise."""
         return [self.objectives[c] for c in declared(self)]
 
     @cached_property

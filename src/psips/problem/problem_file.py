@@ -14,7 +14,7 @@ from psips.errors import InputError, check_distinct, check_keys, quote, unknown
 from psips.input.checks import Table, read_positive
 from psips.input.durations import read_duration
 from psips.input.files import read_text, shown
-from psips.input.quantities import delta_of
+from psips.input.quantities import as_float, delta_of
 from psips.input.tables import read_csv
 from psips.problem.file_tables import (
     Guess,
@@ -287,25 +287,30 @@ def _objectives(data: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
             raise InputError(f"objective {number} has no name: add one")
         if "variance" in entry:
             named = quote(entry["name"])
-            read_positive(f"the variance of objective {named}", entry["variance"])
+            if as_float(entry["variance"]) != 0.0:  # of an exact metric
+                read_positive(f"the variance of objective {named}", entry["variance"])
     names = [entry["name"] for entry in entries]
     check_distinct("objective", names)
     said = {
         entry["name"]: {key: entry[key] for key in SCALE_KEYS if key in entry}
         for entry in entries
     }
-    without = [entry["name"] for entry in entries if "variance" not in entry]
+    for entry in entries:  # a variance of 0 says that a metric is exact
+        if "variance" in entry and as_float(entry["variance"]) == 0.0:
+            said[entry["name"]].setdefault("kind", "exact")
+    noisy = [one for one in entries if said[one["name"]].get("kind") != "exact"]
+    without = [one["name"] for one in noisy if "variance" not in one]
     if "covariance" in data:
-        if len(without) < len(entries):
+        if len(without) < len(noisy):
             raise InputError("give either 'covariance' or a variance per objective, not both")
         return said, data["covariance"]
-    if len(without) == len(entries):
+    if len(without) == len(noisy):
         return said, None
     if without:
         raise InputError(
             f"objective {without[0]!r} has no variance: add one, or the key 'covariance'"
         )
-    return said, [entry["variance"] for entry in entries]
+    return said, [entry.get("variance", 0.0) for entry in entries]
 
 
 def _arms(path: Path, data: Mapping[str, Any]) -> tuple[Any, Table | None]:
@@ -380,7 +385,8 @@ def _scatter(data: Mapping[str, Any], problem: Problem) -> Any:
     table = data.get("noise_guess")
     if table is None or problem.blocks or "results" in table:
         return None
-    read_guess_of_noise(problem.objectives, problem.noise, NoiseGuess(table["covariance"], 1.0))
+    guess = NoiseGuess(table["covariance"], 1.0)
+    read_guess_of_noise(problem.objectives, problem.noise, guess, problem.exact)
     return table["covariance"]
 
 

@@ -188,7 +188,8 @@ class GaussianEnvironment(Environment):
         sd = np.sqrt((L**2).sum(axis=2))
         centres = centres.copy()
         centres[:, binary] = ndtri(centres[:, binary])
-        L = np.where(binary[:, None], L / sd[:, :, None], L)
+        size = np.where(sd > 0.0, sd, 1.0)
+        L = np.where(binary[:, None], L / size[:, :, None], L)
         high = np.where(binary, self.problem.signs, 0.0)
         return filled_source(self.problem, self._kind, centres, L=L, high=high)
 

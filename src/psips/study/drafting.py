@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from psips.aliases import Floats, Ints
+from psips.aliases import Floats, Ints, Mask
 from psips.diagnostics import pooled_covariance
 from psips.diagnostics.deviations import skewness
 from psips.diagnostics.residuals import residuals_of
@@ -32,6 +32,10 @@ LABELS = re.compile(
     r"seed|site|split|subject|task|trial|visit|week|year"
 )
 LONG = 10  # cells of a column that by chance are not in order
+SETTING = (
+    "is the same in all results of an arm; if it is a metric, name it with --objective, which "
+    'makes it kind = "exact"'
+)
 MOST_BETWEEN = 0.95  # share of the variance that a draft takes for being between items
 MOSTLY = 0.5  # share of the cells of a column that are numbers if numbers were meant
 SKEWED = 0.001  # p-value of a skewness from which on logarithms are offered
@@ -150,24 +154,27 @@ def draft_design(
     values = _with_logs(grid, list(chosen), told, logs)
     whole = np.all(np.isfinite(values), axis=1)
     covariance, freedom = pooled_covariance(numbers[whole], values[whole])
-    fixed = [one for one, v in zip(chosen, np.diag(covariance), strict=True) if not v > 0]
-    if objectives is None and freedom > 0 and fixed:
-        rest: dict[str, str | None] = {one: None for one in chosen if one not in fixed}
+    same = _repeats(numbers, told)
+    covariance[same], covariance[:, same] = 0.0, 0.0
+    fixed = [one for one, repeats in zip(chosen, same, strict=True) if repeats]
+    flat = [one for one in fixed if _is_flat(told[:, list(chosen).index(one)])]
+    unclear = [one for one in fixed if guess_direction(one) is None or one in flat]
+    if objectives is None and freedom > 0 and unclear:  # a setting, perhaps, and no metric
+        rest: dict[str, str | None] = {one: None for one in chosen if one not in unclear}
         again = draft_design(grid, name, rest, logs)
-        same = dict.fromkeys(fixed, "is the same in all results of an arm")
-        return replace(again, left_out={**again.left_out, **same})
+        return replace(again, left_out={**again.left_out, **dict.fromkeys(unclear, SETTING)})
     if not chosen:
         raise InputError(
             f"{grid.name} has no column of numbers that looks like an objective; its columns: "
             f"{listing(grid.header)}: name the objectives with --objective"
         )
-    _check_noise(grid, list(chosen), fixed, freedom)
+    _check_noise(grid, list(chosen), fixed, flat, freedom)
     settled = settle(chosen, as_options)
     between, why_not = _between_items(grid, numbers, values, covariance)
     problem = Problem(
         name=Path(grid.name).stem if name is None else name,
         objectives={
-            one: {"direction": way, **_kind(one, column, logs)}
+            one: {"direction": way, **_kind(one, column, logs, one in fixed)}
             for (one, way), column in zip(settled.objectives.items(), told.T, strict=True)
         },
         arms=arms,
@@ -215,7 +222,7 @@ def as_toml(draft: Draft) -> str:
     low, high = draft.interval
     sds = np.sqrt(np.diag(draft.covariance))
     pairs = zip(problem.labels, sds.tolist(), strict=True)
-    spread = ", ".join(f"{quote(name)} {sd:.3g}" for name, sd in pairs)
+    spread = ", ".join(f"{quote(name)} {sd:.3g}" for name, sd in pairs if sd > 0.0)
     missing = draft.results - draft.complete
     holes = f", {missing} of them incomplete" if missing else ""
     lines = [
@@ -245,6 +252,8 @@ def as_toml(draft: Draft) -> str:
         lines.append(f'direction = "{way}"{mark}')
         if scale.binary:
             lines.append('kind = "binary"  # every value is 0 or 1')
+        if scale.exact:
+            lines.append('kind = "exact"  # the same in all results of an arm: no noise')
         if scale.log:
             lines.append('transform = "log"  # means of logarithms are compared')
         if objective in draft.skewed:
@@ -329,10 +338,29 @@ def _with_logs(grid: Grid, names: list[str], told: Floats, logs: Collection[str]
     return values
 
 
-def _kind(name: str, column: Floats, logs: Collection[str]) -> dict[str, str]:
+def _repeats(arms: Ints, values: Floats) -> Mask:
+    """Return the columns (d,) in which all results of an arm are the same, and some repeat."""
+    varies, repeats = np.zeros((2, values.shape[1]), np.bool_)
+    for arm in range(arms.max() + 1):
+        for c, column in enumerate(values[arms == arm].T):
+            seen = column[np.isfinite(column)]
+            repeats[c] |= len(seen) > 1
+            varies[c] |= bool((seen != seen[:1]).any())
+    return np.asarray(repeats & ~varies)
+
+
+def _is_flat(column: Floats) -> bool:
+    """Whether there is nothing but 0 and 1: such values repeat, with noise or without."""
+    return bool(np.isin(column[np.isfinite(column)], (0.0, 1.0)).all())
+
+
+def _kind(name: str, column: Floats, logs: Collection[str], exact: bool) -> dict[str, str]:
     """Say what the values of an objective are, as far as they show it."""
-    if name in logs:
-        return {"transform": "log"}
+    log = {"transform": "log"} if name in logs else {}
+    if exact:
+        return {"kind": "exact", **log}
+    if log:
+        return log
     seen = set(column[np.isfinite(column)].tolist())
     return {"kind": "binary"} if seen == {0.0, 1.0} else {}
 
@@ -351,7 +379,7 @@ def _skewed(problem: Problem, arms: Ints, values: Floats) -> dict[str, float]:
     found: dict[str, float] = {}
     for c, (name, scale) in enumerate(zip(problem.objectives, problem.scales, strict=True)):
         column = values[:, [c]]
-        if scale.binary or scale.log or not np.all(column > 0.0):
+        if scale.binary or scale.log or scale.exact or not np.all(column > 0.0):
             continue
         plain = skewness(residuals_of(arms, column))
         logs = skewness(residuals_of(arms, np.log(column)))
@@ -383,7 +411,9 @@ def _between_items(
         shared += np.einsum("ic,ij,jc->c", rest[here], apart.astype(float), rest[here])
     if not pairs:
         return None, "names no item that two arms share"
-    return np.clip(shared / pairs / np.diag(covariance), 0.0, MOST_BETWEEN), ""
+    variances = np.diag(covariance)
+    share = shared / pairs / np.where(variances > 0.0, variances, np.inf)
+    return np.clip(share, 0.0, MOST_BETWEEN), ""
 
 
 def _value(grid: Grid, number: int, column: str, cell: str) -> float:
@@ -398,19 +428,26 @@ def _value(grid: Grid, number: int, column: str, cell: str) -> float:
         ) from None
 
 
-def _check_noise(grid: Grid, objectives: list[str], fixed: list[str], freedom: int) -> None:
+def _check_noise(
+    grid: Grid, objectives: list[str], fixed: list[str], flat: list[str], freedom: int
+) -> None:
     """Refuse results from which no covariance can be estimated."""
-    least = len(objectives) + 1
+    least = len(objectives) - len(fixed) + 1
     if freedom < least:
         raise InputError(
             f"{grid.name} has too few results to estimate the noise of {len(objectives)} "
             f"objective{'' if least == 2 else 's'}: it takes {least} complete results "
             f"more than there are arms, and there are {freedom}"
         )
-    if fixed:
+    if flat:
+        raise InputError(
+            f"all results of an arm are the same in {listing(flat)}, and 0 or 1, so that its "
+            "noise cannot be seen: choose other objectives, or write the file by hand"
+        )
+    if len(fixed) == len(objectives):
         raise InputError(
             f"all results of an arm are the same in {listing(fixed)}, so there is no noise to "
-            "estimate: choose other objectives"
+            "estimate: one result of each arm tells all; add an objective that has noise"
         )
 
 
