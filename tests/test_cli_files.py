@@ -20,7 +20,7 @@ from pages import COMPILING
 from psips.cli import main
 from psips.problem.problem_file import read_problem_file
 from psips.study import Study
-from psips.study.drafting import as_toml, draft_design, read_table
+from psips.study.drafting import SETTING, as_toml, draft_design, read_table
 
 MEANS = {"AZ": (10.0, 2.0), "BNT": (11.0, 2.5), "m1273": (11.5, 4.0), "CVn": (9.0, 2.2)}
 
@@ -251,7 +251,7 @@ def test_columns_that_are_no_objectives(tmp_path: Path) -> None:
     draft = draft_design(read_table(tmp_path / "r.csv"))
     assert draft.left_out == {
         "at": "counts the results",
-        "dose": "is the same in all results of an arm",
+        "dose": SETTING,
     }
     assert draft.problem.directions == ("min", "max")
     assert draft.guessed == {"Error Rate", "score"}
@@ -476,7 +476,10 @@ BAD = [
     ("init texts.csv", "no column of numbers that looks like an objective"),
     ("init means.csv", "the column 'efficacy_se' looks like one of a table of means"),
     ("init twice.csv", "twice.csv has several columns 'efficacy': rename them"),
-    ("init constant.csv", "no column of numbers that looks like an objective"),
+    (
+        "init constant.csv",
+        "the same in 'efficacy', so there is no noise to estimate: one result",
+    ),
     ("init constant.csv --objective efficacy", "are the same in 'efficacy', so there is no"),
     ("init na.csv", "line 3, column 'efficacy', must be a number, got 'NA'; leave the cell"),
     ("init ragged.csv", "ragged.csv line 3 has 2 cells, but its header has 3"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,9 +13,14 @@ import pytest
 
 from psips import InputError, NoiseGuess, Problem, Session, Study
 from psips.problem.exact import with_facts, without
+from psips.problem.problem_file import read_problem_file
+from psips.report import report
 from psips.session.engine import Engine
 from psips.simulation.environments import GaussianEnvironment
+from psips.simulation.planning import plan
 from psips.simulation.runs import simulate
+from psips.study.checking import check_results
+from psips.study.drafting import as_toml, draft_design, read_table
 from psips.theory.geometry import complexity
 
 EXACT = {"direction": "min", "kind": "exact"}
@@ -526,3 +532,78 @@ def test_models_do_not_share_facts() -> None:
     model = with_facts(left.facts, left.model, -TRUTH)
     assert np.isnan(left.model.facts).all()
     assert model.facts.ravel().tolist() == (-TRUTH[:, 2]).tolist()
+
+
+# ------------------------------------------------------------------ files and commands
+
+
+def sheet(path: Path, rows: int = 12) -> Path:
+    rng = np.random.default_rng(4)
+    lines = ["arm,time,memory,size,threads"]
+    for _ in range(rows):
+        for a, name in enumerate(FLAGS):
+            time, memory, size = TRUTH[a] + SD * rng.normal(size=3)
+            lines.append(f"{name},{time:.3f},{memory:.3f},{size + 0.1},{a}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_init_proposes_it_and_plans_go_on(tmp_path: Path) -> None:
+    draft = draft_design(read_table(sheet(tmp_path / "runs.csv")))
+    assert draft.problem.exact == ["size"]
+    assert 'kind = "exact"' in draft.left_out["threads"]  # a setting, or a metric: ask
+    (tmp_path / "design.toml").write_text(as_toml(draft))
+    file = read_problem_file(tmp_path / "design.toml")
+    assert file.problem.exact == ["size"]
+    assert set(plan(file, runs=2, deltas=()).complexity.pareto_set) == {"-O2", "-O3", "-Os"}
+    chosen = {"time": "min", "threads": "min"}
+    assert draft_design(read_table(tmp_path / "runs.csv"), None, chosen).problem.exact == [
+        "threads"
+    ]
+    with pytest.raises(InputError, match="one result of each arm tells all"):
+        draft_design(read_table(tmp_path / "runs.csv"), None, {"size": "min"})
+
+
+def test_a_file_may_give_the_variance_0(tmp_path: Path) -> None:
+    text = 'arms = 3\n[[objectives]]\nname = "time"\n{}'
+    text += '[[objectives]]\nname = "size"\nvariance = 0\n'
+    for given, noise in (("variance = 2.0\n", "known"), ("", "per-arm")):
+        (tmp_path / "p.toml").write_text(text.format(given))
+        problem = read_problem_file(tmp_path / "p.toml").problem
+        assert (problem.exact, problem.noise) == (["size"], noise)
+
+
+def test_tell_says_what_it_found(tmp_path: Path) -> None:
+    study = Study.create(flags(), str(tmp_path / "psips.db"), name="flags", seed=1)
+    table = pd.read_csv(sheet(tmp_path / "runs.csv")).drop(columns="threads")
+    receipt = study.tell_many(table)
+    assert receipt.exact == "'size' repeats exactly: treated as exact"
+    assert study.tell("-O0", [20.0, 9.0, 150.1]).exact == ""
+    assert "was taken for exact until" in study.tell("-O0", [20.0, 9.0, 150.2]).exact
+
+
+def test_checks_and_reports_do_not_look_for_noise_in_it(tmp_path: Path) -> None:
+    path = sheet(tmp_path / "runs.csv", 30)
+    found = check_results(flags(), path)
+    assert found.findings == ()
+    assert any("size (the same in all results of an arm" in one for one in found.untested)
+    for problem in (flags(), known()):
+        study = Study.create(problem, str(tmp_path / f"{problem.noise}.db"), name="f", seed=1)
+        study.tell_many(pd.read_csv(path).drop(columns="threads"))
+        page = report(study)
+        assert "nan" not in page.lower().replace("finance", "")
+    assert "none: exact" in page
+
+
+def test_items_that_arms_share(tmp_path: Path) -> None:
+    problem = Problem(objectives={"score": "max", "price": "min"}, arms=["A", "B"], blocks=True)
+    session = Session(problem, rng=1)
+    rng = np.random.default_rng(1)
+    while not session.stopped and session.results < 300:
+        arm, item = session.ask()
+        shared = float(item.rsplit(" ", maxsplit=1)[-1]) % 3
+        score = shared + (arm == "B") + 0.3 * rng.normal()
+        session.tell(arm, [score, 5.0 if arm == "B" else 4.0], block=item)
+    assert session.exact.columns == (1,)
+    assert session.stopped
+    assert session.candidate_set == ("A", "B")

@@ -270,11 +270,14 @@ def tell(
             "warnings": list(receipt.warnings),
             **({"held": list(receipt.held)} if receipt.held else {}),
             **({"skipped": list(receipt.skipped)} if receipt.skipped else {}),
+            **({"exact": receipt.exact} if receipt.exact else {}),
         }
         for warning in receipt.warnings:
             typer.echo(f"psips: warning: {harmless(warning)}", err=True)
         waiting = held(r for r in opened.held if r.number in receipt.held)
         text = f"{recorded(receipt)}; {progress_of(opened)}{skipped(receipt)}\n{waiting}"
+        if receipt.exact:
+            text = f"{text.rstrip()}\n{receipt.exact}"
         show(plain, text.rstrip(), as_json)
         _end(receipt.stopped)
 

@@ -12,24 +12,33 @@ from psips.input.durations import duration_text
 from psips.problem.noise import ESTIMATE, KNOWN, PER_ARM
 from psips.problem.parameters import Ball
 from psips.problem.question import cost_of
+from psips.problem.scales import Scale
 from psips.report.appendix import in_utc
 from psips.report.page import table
 from psips.rules import CALIBRATION, SAMPLING, STOPPING
 from psips.study.state import State
 
 
+def _spread_of(scale: Scale, sd: float) -> str:
+    """Write the standard deviation of one result; nothing if it is not known."""
+    if scale.exact:
+        return "none: exact"
+    return "" if np.isnan(sd) else f"{sd:.4g}"
+
+
 def design_of(state: State) -> str:
     """Return the section of objectives, rules and arms."""
     problem, rules = state.problem, state.rules
     sd = np.sqrt(np.diag(problem.usual_covariance))
-    correlation = problem.usual_covariance / np.outer(sd, sd)
+    size = np.where(sd > 0.0, sd, 1.0)  # 0 where exact
+    correlation = problem.usual_covariance / np.outer(size, size)
     given = problem.noise == KNOWN
     head = ["objective", "better", "sd of one result" if given else "sd guessed"]
     rows: list[list[Any]] = [
         [
             problem.labels[c],
             {"max": "more", "min": "less"}.get(way, "only limited"),
-            "" if np.isnan(sd[c]) else f"{sd[c]:.4g}",
+            _spread_of(problem.scales[c], sd[c]),
         ]
         for c, way in enumerate(problem.directions)
     ]

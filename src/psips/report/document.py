@@ -189,6 +189,7 @@ def _noise(known: Status) -> str:
         rows.append([arm, *cells])
     head = ["arm", *(f"sd of {o} (95%)" for o in objectives), *pairs]
     missing = f"<p>{escape(known.not_known)}.</p>" if known.not_known else ""
+    missing += f"<p>{escape(known.exact)}.</p>" if known.exact else ""
     middle = "mean of its arm" if known.fit is None else "linear fit"
     return (
         "<h2>The noise as estimated</h2>\n<p>Standard deviations of one result, around the "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,8 +16,11 @@ from psips.errors import InputError, quote, unknown
 from psips.input.files import shown
 from psips.input.quantities import parse_number
 from psips.problem import Problem
+from psips.problem.exact import without
 from psips.problem.instances import Results
 from psips.problem.measurements import ARM, read_results
+from psips.session.exact import Exact
+from psips.session.exact import Row as Known
 from psips.study.deliveries import complete_rows
 from psips.study.ledger import Ledger
 from psips.study.rows import TICKET, ProblemsError, Row, check_rows, read_csv_rows
@@ -54,7 +58,7 @@ def check_results(problem: Problem, results: Any, level: float = LEVEL) -> Diagn
         return check_file(problem, results, level=level).diagnosis
     read = read_results(problem, results)
     places = [f"row {number}" for number in range(1, len(read.arms) + 1)]
-    return diagnose(problem, read.arms, read.values, places, level)
+    return _diagnose(problem, read, places, level)
 
 
 def check_file(
@@ -98,7 +102,26 @@ def check_file(
         np.array([told[i].values for i in order]).reshape(-1, problem.d),
     )
     places = [whole[i].place for i in order]
-    return Checked(diagnose(problem, read.arms, read.values, places, level), incomplete)
+    return Checked(_diagnose(problem, read, places, level), incomplete)
+
+
+def _diagnose(
+    problem: Problem, read: Results, places: Sequence[str], level: float
+) -> Diagnosis:
+    """Diagnose results; there is no noise to look at in metrics that are exact."""
+    exact = Exact(problem)
+    exact.check(read.arms.tolist(), read.values)
+    for arm, x in zip(
+        read.arms.tolist(), problem.inward(problem.compared(read.values)), strict=True
+    ):
+        exact.take(Known(arm, x, ()))
+    left = without(problem, exact.columns)
+    if left.facts is None:
+        return diagnose(problem, read.arms, read.values, places, level)
+    found = diagnose(left, read.arms, read.values[:, left.facts.rest], places, level)
+    names = ", ".join(problem.objectives[c] for c in exact.columns)
+    said = f"{names} (the same in all results of an arm: exact, without noise)"
+    return replace(found, untested=(*found.untested, said))
 
 
 def _order(rows: Sequence[Row], column: str) -> list[int]:

@@ -28,6 +28,7 @@ def status_data(state: State, known: Status, tickets: Sequence[Ticket]) -> dict[
         **({"nothing_keeps_the_limits": True} if known.nothing else {}),
         "pareto_set": _listed(state.session.pareto_set),
         **({} if known.tolerated is None else {"tolerance": asdict(known.tolerated)}),
+        **({"exact": known.exact} if known.exact else {}),
         **({"goal": known.goal, "claim": known.claim} if known.goal else {}),
         "evidence": {key: finite(value) for key, value in known.evidence.items()},
         "probability_of_change": finite(known.probability_of_change),

@@ -25,7 +25,8 @@ class Receipt(NamedTuple):
     earlier ones of an arm that they contradict. ``waits`` is the number of the event, if it is
     a change that another person has to confirm; ``released`` are results that were held and
     count after a change, because nothing contradicts them any more; ``skipped`` are the lines
-    of a file that were left out.
+    of a file that were left out. ``exact`` says which metrics are taken for exact from these
+    results on, or no longer are.
     """
 
     numbers: tuple[int, ...]
@@ -36,6 +37,7 @@ class Receipt(NamedTuple):
     waits: int | None = None
     released: tuple[int, ...] = ()
     skipped: tuple[str, ...] = ()
+    exact: str = ""
 
 
 def read_rows(problem: Problem, given: Any) -> Iterable[Row]:
@@ -76,6 +78,7 @@ class Telling:
         self._delivery, self._again = delivery, again
         self.slips: list[str] = []
         self._held_before: set[int] | None = None
+        self._exact_before: str | None = None
 
     def __call__(self, state: State, _: str) -> Entry | None:
         """Return the event; None if every result is known."""
@@ -83,6 +86,7 @@ class Telling:
         if self._delivery is not None and not self._again:
             check_repetition(self._delivery, told, state.files)
         check_exact(state, told)
+        self._exact_before = state.session.exact.words
         self._held_before = {result.number for result in state.ledger.held}
         results = state.ledger.results
         self.slips = find_slips(state.problem, self._study, results, told)
@@ -127,7 +131,13 @@ class Telling:
             tuple(self.slips),
             held,
             skipped=skipped,
+            exact=self._said(state),
         )
+
+    def _said(self, state: State) -> str:
+        """Say what these results have shown of exact metrics; empty if nothing."""
+        words = state.session.exact.words
+        return words if self._exact_before not in (None, words) else ""
 
     def _held(self, state: State, new: tuple[int, ...]) -> tuple[int, ...]:
         """Return what is held now in every arm in which these results put one on hold."""
