@@ -224,3 +224,5 @@ def test_items_are_any_text(tmp_path) -> None:
     assert trial.told[-1].item == " x "
     with pytest.raises(InputError, match="unknown item 'other'"):
         trial.tell("A", [1.0, 1.0], block="other")
+    with pytest.raises(InputError, match="item number 1 has a name of 60,000 characters"):
+        study(blocks=["q" * 60_000])

@@ -22,6 +22,7 @@ SAME = 1e-12  # features closer than this, relative to their column's largest, a
 RANK = 1e-10  # relative singular value below which a direction is not spanned
 MOST = 100_000  # arms, answers or features
 MOST_OBJECTIVES = 100
+LONGEST_ITEM, QUOTED_ITEM = 50_000, 50  # characters of an item's name, and those in a message
 
 Nested = float | tuple[Any, ...]
 
@@ -90,11 +91,16 @@ def _name(what: str, given: Any) -> str:
 
 
 def _item(what: str, given: Any) -> str:
-    """Return the name of an item; half a character, which no file can hold, as an escape."""
+    """Return the name of an item; what no record can hold, half a character or NUL, escaped."""
     name = _text(what, given)
     if not name.strip():
         raise InputError(f"{what} has an empty name: give it one")
-    return name.encode("utf-8", "backslashreplace").decode("utf-8")
+    if len(name) > LONGEST_ITEM:
+        raise InputError(
+            f"{what} has a name of {len(name):,} characters, {quote(name[:QUOTED_ITEM])} ...: "
+            f"the limit is {LONGEST_ITEM:,}; name it by a number or a hash"
+        )
+    return name.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\x00")
 
 
 def _text(what: str, given: Any) -> str:
