@@ -26,4 +26,4 @@ def look_over(page: Any) -> None:
         for one in found
         if one["impact"] in ("serious", "critical")
     ]
-    assert grave == []
+    assert grave == [], grave

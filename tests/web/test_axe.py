@@ -34,5 +34,5 @@ def test_grave_findings_fail(
     if fine:
         axe.look_over(Page())
     else:
-        with pytest.raises(AssertionError):
+        with pytest.raises(AssertionError, match="label"):
             axe.look_over(Page())
