@@ -114,6 +114,24 @@ def test_a_metric_that_was_found_exact_and_changes_is_noisy_for_good() -> None:
     assert session.exact.columns == ()
 
 
+def test_a_stop_waits_for_enough_repeats() -> None:
+    """Scores that are 5 nine times in ten look exact for a while: no stop rests on that."""
+    problem = Problem(objectives={"score": "max", "time": "min"}, arms=["A", "B"])
+    rng = np.random.default_rng(1)
+    early = 0
+    for seed in range(100):
+        session = Session(problem, rng=seed)
+        while not session.stopped and session.results < 60:
+            arm = session.ask()
+            score = 5.0 if rng.random() < 0.9 else 4.0
+            session.tell(arm, [score, rng.normal() + 100.0 * (arm == "A")])
+            if session.engine.stopped and session.exact.lacking:
+                assert "no stop before 22 results repeat others" in session.status().exact
+                assert not session.status().stopped
+        early += session.stopped and session.exact.columns == (0,)
+    assert early <= 18  # 10 on average; 0.9^4 of them if nothing waited
+
+
 def test_ones_and_zeros_are_not_found_exact() -> None:
     """A binary metric that nobody registered repeats as well."""
     problem = Problem(objectives=["score", "solved"], arms=["A", "B"])

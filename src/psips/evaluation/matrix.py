@@ -135,6 +135,8 @@ class Replay:
             said.append(str(self.saving))
         if self.status.tolerated is not None:
             said.append(str(self.status.tolerated))
+        if self.status.exact:
+            said.append(self.status.exact)
         return said
 
     def __str__(self) -> str:

@@ -5,19 +5,26 @@ the digit, it is taken for exact (`psips.problem.exact`). That is a function of 
 their order: it begins with the first value that repeats another of its arm, and ends for good
 with the first that does not. Values of 0 and 1 alone do not count: those of a binary metric
 repeat, too. Nor does it count if every metric would be exact.
+
+A metric that hardly ever varies repeats for a while as well: scores of 5 out of 5, say. So
+nothing stops before so many results have repeated others that a metric in which one result in
+ten differs would have shown it with probability 1 - delta.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from psips.aliases import Floats, Mask
+from psips.aliases import Floats, Ints, Mask
 from psips.errors import InputError, listing
 from psips.problem import Problem
 from psips.problem.exact import clash, declared
 from psips.problem.noise import KNOWN
+
+DIFFER = 0.1  # share of results that differ, which is to be seen before a stop
 
 
 class Row(NamedTuple):
@@ -31,8 +38,9 @@ class Row(NamedTuple):
 class Exact:
     """The exact metrics of a session, and what else it takes to find them."""
 
-    def __init__(self, problem: Problem, finding: bool = True) -> None:
+    def __init__(self, problem: Problem, finding: bool = True, delta: float = 0.1) -> None:
         self.problem = problem
+        self.needed = math.ceil(math.log(delta) / math.log(1.0 - DIFFER))  # repeats
         self.declared = declared(problem)
         estimated = finding and problem.noise != KNOWN and problem.noise_guess is None
         self._eligible: Mask = np.array(
@@ -46,14 +54,14 @@ class Exact:
             (K, d), np.nan
         )  # the first, or of a declared one the last
         self._varied: Mask = np.zeros(d, np.bool_)
-        self._repeated: Mask = np.zeros(d, np.bool_)
+        self._repeats: Ints = np.zeros(d, np.int64)  # results that agree with an earlier one
         self._wide: Mask = np.zeros(d, np.bool_)  # some value is neither 0 nor 1
         self.rows: list[Row] = []  # while they may have to be told again
 
     @property
     def found(self) -> tuple[int, ...]:
         """Metrics that results show to be exact."""
-        found = np.flatnonzero(self._open & self._repeated & self._wide).tolist()
+        found = np.flatnonzero(self._open & (self._repeats > 0) & self._wide).tolist()
         if len(found) + len(self.declared) == self.problem.d:
             return ()  # nothing would be left to decide
         return tuple(found)
@@ -71,7 +79,7 @@ class Exact:
     @property
     def given_up(self) -> tuple[int, ...]:
         """Metrics that were taken for exact until a result was otherwise."""
-        lost = self._eligible & self._varied & self._repeated & self._wide
+        lost = self._eligible & self._varied & (self._repeats > 0) & self._wide
         return tuple(np.flatnonzero(lost).tolist())
 
     @property
@@ -90,7 +98,7 @@ class Exact:
             same = x == self.values[arm]
             # A metric that varies between the results of an arm once has noise for good. What
             # repeated before is remembered, so that it can be said.
-            self._repeated |= twice & same & ~self._varied
+            self._repeats += twice & same & ~self._varied
             self._varied |= twice & ~same & self._eligible
             self._wide |= here & ~np.isin(np.abs(x), (0.0, 1.0))
         new = here & ~seen
@@ -130,6 +138,19 @@ class Exact:
                 told[arm, c] = float(row[c])
 
     @property
+    def lacking(self) -> int:
+        """How many more results must repeat others before a stop counts; 0 if it does."""
+        found = list(self.found)
+        return max(0, self.needed - int(self._repeats[found].min())) if found else 0
+
+    @property
+    def waits(self) -> str:
+        """What a stop waits for, in words; empty if for nothing."""
+        if not self.lacking:
+            return ""
+        return f" (no stop before {self.needed} results repeat others, {self.lacking} to go)"
+
+    @property
     def words(self) -> str:
         """What is taken for exact without having been registered so; empty if nothing is."""
         texts = []
@@ -148,7 +169,7 @@ class Exact:
                 [None if np.isnan(v) else v for v in row] for row in self.values.tolist()
             ],
             "varied": self._varied.tolist(),
-            "repeated": self._repeated.tolist(),
+            "repeats": self._repeats.tolist(),
             "wide": self._wide.tolist(),
             "rows": [
                 [row.arm, [None if np.isnan(v) else v for v in row.x.tolist()], list(row.rest)]
@@ -160,7 +181,7 @@ class Exact:
         """Take over what `snapshot` gave."""
         self.values[:] = np.array(state["values"], float)
         self._varied[:] = state["varied"]
-        self._repeated[:] = state["repeated"]
+        self._repeats[:] = state["repeats"]
         self._wide[:] = state["wide"]
         self.rows = [
             Row(int(arm), np.array(x, float), tuple(rest)) for arm, x, rest in state["rows"]

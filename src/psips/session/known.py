@@ -52,7 +52,7 @@ class Known:
     @property
     def stopped(self) -> bool:
         """Whether the stopping rule holds for the results told so far."""
-        return self.engine.stopped
+        return self.engine.stopped and not self.exact.lacking
 
     @property
     def candidate_set(self) -> tuple[str, ...]:

@@ -130,7 +130,7 @@ class Session(Known):
         self.rules = read_rules(rules, choices if rules else with_goal(choices, goal))
         self._weights = None if target is None else read_target(problem, target)
         self._key = draw_key(either_seed(rng, seed))
-        self.exact = Exact(problem, self.rules.knows_facts)
+        self.exact = Exact(problem, self.rules.knows_facts, self.rules.delta)
         self.budget = read_budget(problem, budget)
         self.time_limit = None if time_limit is None else TimeLimit(time_limit, clock)
         self.lost = 0.0  # cost of results that do not count; set by studies

@@ -271,6 +271,7 @@ def with_exact(status: Status, problem: Problem, exact: Exact) -> Status:
     """Return a status of what exact metrics leave of a problem with these beside it."""
     if not exact.columns:
         return replace(status, exact=exact.words)
+    stopped = status.stopped and not exact.lacking
     rest = [c for c in range(problem.d) if c not in exact.columns]
     covariances = np.zeros((problem.n, problem.d, problem.d))
     if status.covariances is not None:
@@ -280,7 +281,8 @@ def with_exact(status: Status, problem: Problem, exact: Exact) -> Status:
         arms=insert_exact(status.arms, problem, exact),
         answers=insert_exact(status.answers, problem, exact),
         covariances=covariances,
-        exact=exact.words,
+        exact=exact.words + exact.waits,
+        stopped=stopped,
     )
 
 

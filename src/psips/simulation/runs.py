@@ -218,7 +218,7 @@ def advance(session: Session, environment: Environment, key: Key, results: int) 
 def _advance(session: Session, environment: Environment, key: Key, results: int) -> bool:
     """Go on where results share nothing: compiled, once it is known what is exact."""
     columns = declared(environment.problem)
-    while session.exact.columns != columns:
+    while session.exact.columns != columns or session.exact.lacking:
         if session.stopped or session.results >= results:
             return True
         if session.exhausted:
