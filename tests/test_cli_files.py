@@ -148,7 +148,7 @@ def test_from_past_results_to_a_report(folder: Path) -> None:
     assert out.startswith("created the study 'trial': 4 arms, 2 objectives, delta 0.1, seed ")
     code, out, err = shell(tell)
     assert (code, err) == (0, "")
-    assert out.startswith("recorded 80 results, 1 to 80; not stopped: 80 results in all, ")
+    assert out.startswith("recorded 80 results, 1 to 80; not stopped: 80 results in all")
     code, out, err = shell("psips study ask trial -n 2")
     assert (code, err) == (0, "")
     tickets = [line.split("\t") for line in out.splitlines()]

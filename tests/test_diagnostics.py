@@ -12,7 +12,15 @@ from scipy.stats import binom
 
 from laws import CAUGHT, FAIR
 from psips import check_results
-from psips.diagnostics import LEVEL, LOOKS, Diagnosis, deviations, diagnose, diagnosing
+from psips.diagnostics import (
+    LEVEL,
+    LOOKS,
+    Diagnosis,
+    deviations,
+    diagnose,
+    diagnosing,
+    outliers,
+)
 from psips.diagnostics.deviations import Found
 from psips.diagnostics.lack_of_fit import fit_of
 from psips.diagnostics.residuals import Residuals, pooled_covariance, residuals_of
@@ -162,7 +170,7 @@ def test_a_test_that_forgets_how_often_it_looked_is_caught(
         (one,) = deviations.furthest(residuals)
         return [one._replace(p_value=one.p_value / residuals.values.size)]
 
-    monkeypatch.setattr(diagnosing, "furthest", hasty)
+    monkeypatch.setattr(outliers, "furthest", hasty)
     assert false_alarms(LEVEL) < CAUGHT
 
 
@@ -267,7 +275,7 @@ def test_one_of_two_may_be_wrong() -> None:
     pair = MEANS[4] + [[0.0, 0.0], [30.0, 0.0]]
     data = np.append(arms, [4, 4]), np.concatenate([values, pair])
     (one,) = found(data).findings
-    assert "standard deviations from the only other one of the arm" in one.what
+    assert "from the only other one of the arm" in one.what
 
 
 def test_many_far_results_are_no_slips() -> None:
@@ -292,7 +300,7 @@ def test_a_table_too_small_to_tell() -> None:
     assert none.untested == ("everything: there are no results",)
     same = found((np.arange(60) % 5, MEANS[np.arange(60) % 5]))
     assert {one.kind for one in same.findings} == {"covariance"}
-    assert "all results of an arm are the same in gain, cost" in same.untested[-1]
+    assert same.untested[-1] == "gain, cost (all results of an arm are the same)"
 
 
 def test_nothing_of_the_users_units_matters() -> None:
@@ -359,3 +367,136 @@ def test_from_python() -> None:
     assert check_results(PROBLEM, frame, level=1e-300).findings == ()
     with pytest.raises(InputError, match="no column 'cost'"):
         check_results(PROBLEM, frame.drop(columns="cost"))
+
+
+def test_the_standard_deviation_that_is_divided_by_is_told() -> None:
+    arms, values = table(np.random.default_rng(3))
+    row = int(np.flatnonzero(arms == 2)[0])
+    values[row, 0] += 20.0
+    (one,) = found((arms, values)).findings
+    sd = float(one.what.split("standard deviations (")[1].split(" each")[0])
+    size = float(one.what.split(" is ")[1].split(" standard")[0])
+    others = values[(arms == 2) & (np.arange(N) != row), 0]
+    assert sd == pytest.approx(1.0, rel=0.15)
+    assert size * sd == pytest.approx(values[row, 0] - others.mean(), rel=0.05)
+
+
+LOUD = np.array([1.0, 1.0, 1.0, 1.0, 20.0])
+OWN = Problem(objectives=["x"], arms=5)  # the noise is estimated, for each arm
+
+
+def loud(rng: np.random.Generator, each: int) -> Table:
+    arms = np.tile(np.arange(5), each)
+    return arms, rng.normal(100.0, LOUD[arms])[:, None]
+
+
+@pytest.mark.parametrize("each", [3, 4, 8, 20])
+def test_an_arm_with_other_noise_is_no_outlier(each: int) -> None:
+    """Where each arm has its own, no alarm more than the level says; it was in 7 of 10."""
+    rng = np.random.default_rng(each)
+    alarms = sum(bool(found(loud(rng, each), 0.02, OWN).deviations) for _ in range(200))
+    assert binom.sf(alarms - 1, 200, 0.02) > FAIR
+
+
+def test_outliers_are_found_by_the_noise_of_their_arm() -> None:
+    for seed in range(50):
+        arms, values = loud(np.random.default_rng(seed), 20)
+        values[[6, 9]] *= 10.0  # of a quiet arm and of the loud one
+        one = found((arms, values), problem=OWN).deviations[0]
+        assert one.kind == "outliers"
+        assert one.where[0] == "line 8"
+        assert set(one.where) <= {"line 8", "line 11"}
+        arms, values = loud(np.random.default_rng(seed), 20)
+        values[9] = 160.0  # three of its standard deviations, sixty of the others'
+        kinds = [one.kind for one in found((arms, values), problem=OWN).deviations]
+        assert "outliers" not in kinds
+
+
+BINARY = Problem(
+    objectives={"passed": {"kind": "binary"}, "time": {"direction": "min"}},
+    arms=["A", "B", "C"],
+)
+
+
+def passes(
+    rng: np.random.Generator, n: int = 300, rates: tuple[float, ...] = (0.02, 0.5, 0.9)
+) -> Table:
+    """Values of 0 or 1, skewed as rates near 0 and 1 make them, beside a normal one."""
+    arms = rng.integers(0, 3, n)
+    passed = rng.random(n) < np.array(rates)[arms]
+    return arms, np.column_stack([passed, rng.normal(5.0, 1.0, n)])
+
+
+@pytest.mark.parametrize("rates", [(0.02, 0.5, 0.9), (0.01, 0.02, 0.03), (0.4, 0.5, 0.6)])
+def test_values_of_0_or_1_are_not_tested_for_what_they_are_not(
+    rates: tuple[float, ...],
+) -> None:
+    rng = np.random.default_rng(4)
+    tables = [passes(rng, rates=rates) for _ in range(150)]
+    alarms = sum(bool(found(data, 0.02, BINARY).deviations) for data in tables)
+    assert binom.sf(alarms - 1, 150, 0.02) > FAIR
+
+
+def test_values_of_0_or_1_are_tested_for_a_rate_that_changes() -> None:
+    rng = np.random.default_rng(5)
+    arms = rng.integers(0, 3, 600)
+    rising = np.linspace(0.2, 0.8, 600)
+    values = np.column_stack([rng.random(600) < rising, rng.normal(size=600)])
+    (one,) = found((arms, values), problem=BINARY).deviations
+    assert (one.kind, one.where) == ("drift", ("passed",))
+    often = np.zeros(600)
+    for i in range(1, 600):  # each repeats the one before it, mostly
+        often[i] = often[i - 1] if rng.random() < 0.7 else rng.random() < 0.5
+    values = np.column_stack([often, rng.normal(size=600)])
+    assert "autocorrelation" in {
+        one.kind for one in found((arms, values), problem=BINARY).findings
+    }
+
+
+def test_values_of_0_or_1_that_were_registered_as_numbers() -> None:
+    """No logarithms are advised, and nothing is said to be skewed."""
+    problem = Problem(objectives=["passed", "time"], arms=["A", "B", "C"])
+    for seed in range(20):
+        result = found(passes(np.random.default_rng(seed)), problem=problem)
+        (one,) = (one for one in result.findings if one.p_value is None)
+        assert (one.kind, one.where) == ("kind", ("passed",))
+        assert "kind = 'binary'" in one.advice
+        assert "skewness" not in {one.kind for one in result.findings}
+
+
+def test_a_range_is_all_that_proofs_assume() -> None:
+    rng = np.random.default_rng(6)
+    arms = rng.integers(0, 3, 300)
+    values = np.clip(rng.exponential(0.2, (300, 1)), 0.0, 1.0)
+    problem = Problem(objectives={"score": {"range": [0, 1]}}, arms=["A", "B", "C"])
+    (one,) = found((arms, values), problem=problem).deviations
+    assert one.kind == "skewness"
+    assert "stopping = 'certified'" in one.advice
+    proven = diagnose(problem, arms, values, [""] * 300, any_law=True)
+    assert proven.deviations == ()
+    assert "within the range registered" in proven.assumed
+
+
+def test_logarithms_are_advised_where_they_can_be_taken() -> None:
+    rng = np.random.default_rng(7)
+    arms, values = rng.integers(0, 3, 300), rng.lognormal(0.0, 1.0, (300, 1))
+    problem = Problem(objectives={"time": "min"}, arms=["A", "B", "C"], covariance="estimate")
+    advice = {one.kind: one.advice for one in found((arms, values), problem=problem).findings}
+    assert "transform = 'log'" in advice["skewness"]
+    below = {
+        one.kind: one.advice for one in found((arms, values - 3), problem=problem).findings
+    }
+    assert "log" not in below["skewness"]
+
+
+def test_what_is_assumed_is_said_by_kind() -> None:
+    rng = np.random.default_rng(8)
+    assert found(table(rng)).assumed == (
+        "results that are independent and normal around the mean of their arm, with the "
+        "covariance registered"
+    )
+    said = found(passes(rng), problem=BINARY).assumed
+    assert "normal around the mean of their arm in 'time'" in said
+    assert "0 or 1, with a probability of each arm that does not change, in 'passed'" in said
+    text = found(loud(rng, 20), problem=OWN).scatter_text
+    assert "median of the arms, least to largest" in text

@@ -13,6 +13,7 @@ from psips.study.holding import Holder
 from psips.study.ledger import Ledger, Result
 from psips.study.rows import Told
 from psips.study.slips import FarValueWarning, find_slips
+from psips.study.spread import spreads
 
 SDS = {"A": 1.0, "B": 1.0, "C": 1.0, "D": 1.0, "loud": 20.0}
 SEEDS = 200
@@ -174,3 +175,16 @@ def test_older_events_keep_their_meaning(schema: int, monkeypatch: pytest.Monkey
     with pytest.warns(FarValueWarning):
         study.tell("quiet", 100.0)
     assert [r.number for r in study.held][-1] == 5
+
+
+def test_the_spread_on_the_page_is_that_of_each_arm() -> None:
+    """As a multiple of what was registered for the arm, not of the mean of all arms."""
+    each = {"quiet": [1e-4], "loud": [100.0]}
+    problem = Problem(objectives=["x"], covariance=each, arms=list(each))
+    study = Study.create(problem, "sqlite://", name="s", seed=1)
+    rng = np.random.default_rng(1)
+    values = rng.normal(1.0, 0.01, 100)
+    rows = [{"arm": "quiet", "x": x} for x in values]
+    study.tell_many([*rows, {"arm": "loud", "x": 3.0}])
+    (one,) = spreads(study.state)
+    assert one.ratio == pytest.approx(values.std(ddof=1) / 0.01)

@@ -8,6 +8,7 @@ for the number of arms, objectives or results that were looked at.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -30,11 +31,14 @@ class Found(NamedTuple):
         Position of the arm or of the result, if the test has one, and of the objective.
     size : float
         How large the deviation is, in the units of the test.
+    sd : float
+        Of results that are compared with a standard deviation, which that is.
     """
 
     p_value: float
     place: tuple[int, ...]
     size: float
+    sd: float = math.nan
 
 
 def wrong_covariance(found: Residuals, covariance: Floats) -> float | None:
@@ -102,10 +106,11 @@ def furthest(found: Residuals) -> list[Found]:
         return []
     x, left = found.values[rows], 1.0 - 1.0 / found.sizes[rows, None]
     rest = np.maximum(found.squares - x**2 / left, ROUNDING * found.squares)
-    scores = x / np.sqrt(left * rest / (found.freedom - 1))
+    sd = np.sqrt(rest / (found.freedom - 1))
+    scores = x / (np.sqrt(left) * sd)
     i, c = divmod(int(np.argmax(np.abs(scores))), scores.shape[1])
     p = 2.0 * float(stdtr(found.freedom - 1, -abs(scores[i, c]))) * scores.size
-    return [Found(min(1.0, p), (int(rows[i]), c), float(scores[i, c]))]
+    return [Found(min(1.0, p), (int(rows[i]), c), float(scores[i, c]), float(sd[i, c]))]
 
 
 def skewness(found: Residuals) -> list[Found]:

@@ -17,13 +17,15 @@ from psips.diagnostics.deviations import (
     Found,
     autocorrelation,
     drift,
-    furthest,
     skewness,
     unequal_variances,
     wrong_covariance,
 )
 from psips.diagnostics.findings import Diagnosis, Finding, Scatter, some
+from psips.diagnostics.kinds import Kinds, back, kinds_of, not_registered, on, testable
 from psips.diagnostics.lack_of_fit import Fit, fit_of_sums
+from psips.diagnostics.noise_scale import WORTH
+from psips.diagnostics.outliers import find_outliers
 from psips.diagnostics.residuals import Residuals, residuals_of
 from psips.errors import quote
 from psips.input.digits import fixed
@@ -33,9 +35,6 @@ from psips.problem.noise import KNOWN, PER_ARM
 LEVEL = 0.01  # of all tests together, for a table that is looked at once
 LOOKS = 0.001  # the same where people look again and again
 TESTS = 6
-ALONE = 5  # results from which on an arm's own standard deviation is used, if noise is per arm
-FEW = 50  # one result in so many may be a slip,
-MOST = 20  # and no more than so many
 
 
 def diagnose(
@@ -45,6 +44,7 @@ def diagnose(
     places: Sequence[str],
     level: float = LEVEL,
     fit: Fit | None = None,
+    any_law: bool = False,
 ) -> Diagnosis:
     """Look for what is not as assumed.
 
@@ -61,6 +61,9 @@ def diagnose(
         Chance that anything is found in results that are as assumed.
     fit : Fit, optional
         How a linear model fits, if it is known already.
+    any_law : bool
+        Whether of objectives with a range nothing else is assumed, see
+        `psips.diagnostics.kinds`.
     """
     pulls = np.bincount(arms, minlength=problem.K)
     findings = _never_measured(problem, pulls)
@@ -74,32 +77,48 @@ def diagnose(
     if len(arms) == 0:
         nothing = "everything: no result has all its values"
         return Diagnosis(holes, level, tuple(findings), (nothing,), ())
-    slips, kept = _slips(problem, arms, values, named, own)
+    kinds = kinds_of(problem, values, any_law)
+    findings += not_registered(problem, kinds)
+    normal = np.flatnonzero(kinds.normal)
+    units = _units(problem, arms, values)
+    slips, kept = find_outliers(problem, arms, values, units, normal, named, own)
     findings += slips
     arms, values = arms[kept], values[kept]
     measured = np.unique(arms)
     found = residuals_of(arms, values / _units(problem, arms, values))
-    untested = _untested(problem, found)
+    untested = _untested(problem, kinds, found)
     if holes:
         untested.append(f"{holes} results that lack a value")
-    spread = _scatter(problem, found if problem.noise == KNOWN else residuals_of(arms, values))
-    findings += _covariance(problem, found, spread, own)
-    findings += _variances(problem, found, measured, own)
-    findings += [] if problem.blocks else _as_if_alone(problem, found, own)
+    plain = residuals_of(arms, values)
+    spread = _scatter(problem, found if problem.noise == KNOWN else plain)
+    normal = normal[found.squares[normal] > 0.0]
+    findings += _covariance(problem, found, spread, np.flatnonzero(kinds.normal), own)
+    findings += _variances(problem, found, normal, measured, own)
+    if not problem.blocks:
+        findings += _skewness(problem, found, normal, values, own)
+        ordered, few = testable(problem, kinds, found, values - plain.values)
+        findings += _in_time(problem, found, ordered, own)
+        untested += few
     fit = fit or _fit(problem, arms, values)
     findings += _lack_of_fit(fit)
-    total = len(places)
-    estimated = problem.noise != KNOWN
-    return Diagnosis(total, level, tuple(findings), tuple(untested), spread, fit, estimated)
+    return Diagnosis(
+        *(len(places), level, tuple(findings), tuple(untested), spread, fit),
+        estimated=problem.noise != KNOWN,
+        per_arm=problem.noise == PER_ARM,
+        assumed=kinds.text(problem),
+    )
 
 
-def _as_if_alone(problem: Problem, found: Residuals, own: float) -> list[Finding]:
-    """Do the tests whose laws are those of independent results."""
-    findings = _skewness(problem, found, own)
-    trends, left = drift(found)
+def _in_time(problem: Problem, found: Residuals, columns: Ints, own: float) -> list[Finding]:
+    """Do the tests that look at the order of results."""
+    trends, left = drift(on(found, columns)) if len(columns) else ([], found)
     trends = [one for one in trends if one.p_value < own]
-    findings += _drift(problem, trends)
-    return findings + _autocorrelation(problem, left if trends else found, own)
+    findings = _drift(problem, back(trends, columns))
+    followed = left if trends else on(found, columns)
+    seen = autocorrelation(followed) if len(columns) else []
+    return findings + _autocorrelation(
+        problem, back([one for one in seen if one.p_value < own], columns)
+    )
 
 
 def _units(problem: Problem, arms: Ints, values: Floats) -> Floats:
@@ -116,16 +135,37 @@ def _units(problem: Problem, arms: Ints, values: Floats) -> Floats:
     pooled = np.where(pooled > 0, pooled, 1.0)
     if problem.noise != PER_ARM:
         return pooled
-    squares = np.zeros((int(found.arms.max()) + 1, problem.d))
+    own, free, usual = _of_each_arm(found, pooled)
+    return np.sqrt((WORTH * usual**2 + free * own**2) / (WORTH + free))[found.arms]
+
+
+def _of_each_arm(found: Residuals, pooled: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return each arm's standard deviation (A, d), its degrees of freedom, and a usual one."""
+    counts = np.bincount(found.arms).astype(np.float64)
+    squares = np.zeros((len(counts), found.values.shape[1]))
     np.add.at(squares, found.arms, found.values**2)
-    own = np.sqrt(squares[found.arms] / np.maximum(found.sizes - 1, 1)[:, None])
-    return np.where((found.sizes >= ALONE)[:, None] & (own > 0), own, pooled)
+    free = (counts - 1.0)[:, None]
+    own = np.sqrt(squares / np.maximum(free, 1.0))
+    several = own[counts > 2]
+    usual = np.median(several, axis=0) if len(several) else pooled
+    return own, free, np.where(usual > 0.0, usual, pooled)
 
 
 def _scatter(problem: Problem, found: Residuals) -> tuple[Scatter, ...]:
-    """Compare the scatter of results of the same arm with the covariance given, if it is."""
+    """Compare the scatter of results of the same arm with the covariance given, if it is.
+
+    Of noise that is estimated for each arm: the median, the least and the largest.
+    """
     if found.freedom < 1:
         return ()
+    if problem.noise == PER_ARM:
+        own, free, _ = _of_each_arm(found, np.ones(problem.d))
+        own = own[free[:, 0] > 0]
+        ends = (np.median(own, axis=0), own.min(axis=0), own.max(axis=0))
+        return tuple(
+            Scatter(name, *map(float, row))
+            for name, row in zip(problem.objectives, np.transpose(ends), strict=True)
+        )
     from scipy.special import chdtri
 
     ratios = np.sqrt(found.squares / found.freedom)
@@ -157,78 +197,39 @@ def _never_measured(problem: Problem, pulls: Ints) -> list[Finding]:
     ]
 
 
-def _slips(
-    problem: Problem, arms: Ints, values: Floats, places: Sequence[str], own: float
-) -> tuple[list[Finding], Ints]:
-    """Find results that are too far from the others, one after the other."""
-    most = min(MOST, max(1, len(arms) // FEW))
-    kept = np.arange(len(arms))
-    seen: list[tuple[int, Found]] = []
-    scaled = values / _units(problem, arms, values)
-    shown = problem.measured(values)
-    while len(seen) <= most:
-        far = furthest(residuals_of(arms[kept], scaled[kept]))
-        if not far or far[0].p_value >= own:
-            break
-        row = int(kept[far[0].place[0]])
-        seen.append((row, far[0]))
-        kept = kept[kept != row]
-    if not seen:
-        return [], kept
-    many = len(seen) > most
-    words = []
-    for row, one in seen:
-        objective, arm = problem.objectives[one.place[1]], problem.arms[arms[row]]
-        pair = np.sum(arms == arms[row]) == 2  # and either of the two may be wrong
-        whose = "the only other one of the arm" if pair else "the others of the arm"
-        words.append(
-            f"{places[row]}: {objective} = {shown[row, one.place[1]]:g} of arm {quote(arm)} "
-            f"is {abs(one.size):.1f} standard deviations from {whose}"
-        )
-    advice = (
-        "look the value up and correct it, or leave the result out and write down why; if it "
-        "is right, the noise has rare large deviations, and what is promised does not hold"
-    )
-    if many:
-        advice = (
-            "so many are hardly slips: the noise has heavy tails. Look for results of another "
-            "kind among them, or transform the values"
-        )
-    where = tuple(places[row] for row, _ in seen)
-    more = "at least " if many else ""
-    what = f"{more}{len(seen)} too far to be noise; {some(words)}" if many else some(words)
-    finding = Finding("outliers", what, where, seen[0][1].p_value, advice)
-    return [finding], np.arange(len(arms)) if many else kept
-
-
-def _untested(problem: Problem, found: Residuals) -> list[str]:
+def _untested(problem: Problem, kinds: Kinds, found: Residuals) -> list[str]:
     f, d = found.freedom, problem.d
     short = f"that takes {{}} results more than arms that have any, and there are {f}"
     untested = []
+    normal = bool(kinds.normal.any())
+    in_time = "drift and autocorrelation"
     if problem.blocks:
-        untested.append("skewness, drift and autocorrelation (results share items)")
+        untested.append(f"{'skewness, ' if normal else ''}{in_time} (results share items)")
     if f < d:
         untested.append(f"the covariance ({short.format(d)})")
+    elif problem.covariance is not None and not normal:
+        untested.append("the covariance (no value is taken for normal)")
     if f < 3:
-        untested.append(f"outliers, unequal variances and drift ({short.format(3)})")
+        first = "outliers, unequal variances and drift" if normal else "drift"
+        untested.append(f"{first} ({short.format(3)})")
     if f < LEAST and not problem.blocks:
-        untested.append(f"skewness and autocorrelation ({short.format(LEAST)})")
+        first = "skewness and autocorrelation" if normal else "autocorrelation"
+        untested.append(f"{first} ({short.format(LEAST)})")
     if not np.all(found.squares > 0) and f > 0:
         same = [o for o, s in zip(problem.objectives, found.squares, strict=True) if not s > 0]
-        untested.append(
-            "outliers, unequal variances, skewness, drift and autocorrelation (all results of "
-            f"an arm are the same in {some(same)})"
-        )
+        untested.append(f"{some(same)} (all results of an arm are the same)")
     return untested
 
 
 def _covariance(
-    problem: Problem, found: Residuals, spread: Sequence[Scatter], own: float
+    problem: Problem, found: Residuals, spread: Sequence[Scatter], columns: Ints, own: float
 ) -> list[Finding]:
-    if problem.covariance is None or problem.covariance.ndim == 3:
+    if problem.covariance is None or problem.covariance.ndim == 3 or not len(columns):
         return []  # estimated, or different for every arm
     sd = np.sqrt(np.diag(problem.covariance))
-    given = problem.covariance / np.outer(sd, sd)
+    given = (problem.covariance / np.outer(sd, sd))[np.ix_(columns, columns)]
+    found, spread = on(found, columns), [spread[c] for c in columns] if spread else []
+    names = [problem.objectives[c] for c in columns]
     p = wrong_covariance(found, given)
     if p is None or p >= own:
         return []
@@ -242,7 +243,7 @@ def _covariance(
     off = np.nan_to_num(np.abs(seen - given))  # what never varies has no correlation
     i, j = np.unravel_index(np.argmax(off), off.shape)
     if i != j:
-        pair = f"{problem.objectives[i]} and {problem.objectives[j]}"
+        pair = f"{names[i]} and {names[j]}"
         words.append(
             f"correlation of {pair} {fixed(seen[i, j], 2)}, given {fixed(given[i, j], 2)}"
         )
@@ -255,12 +256,17 @@ def _covariance(
         else "register the covariance that was seen (psips init estimates it): with one that "
         "is too large nothing is wrong, but it takes more samples than needed"
     )
-    return [Finding("covariance", "; ".join(words), tuple(problem.objectives), p, advice)]
+    return [Finding("covariance", "; ".join(words), tuple(names), p, advice)]
 
 
-def _variances(problem: Problem, found: Residuals, measured: Ints, own: float) -> list[Finding]:
-    seen = sorted(one for one in unequal_variances(found) if one.p_value < own)
-    if not seen or problem.noise == PER_ARM:
+def _variances(
+    problem: Problem, found: Residuals, columns: Ints, measured: Ints, own: float
+) -> list[Finding]:
+    if problem.noise == PER_ARM or not len(columns):
+        return []
+    seen = back(unequal_variances(on(found, columns)), columns)
+    seen = sorted(one for one in seen if one.p_value < own)
+    if not seen:
         return []
     words = [
         f"variance of {problem.objectives[c]} of arm {quote(problem.arms[measured[a]])} "
@@ -279,18 +285,30 @@ def _variances(problem: Problem, found: Residuals, measured: Ints, own: float) -
     return [Finding("unequal variances", some(words), where, seen[0].p_value, advice)]
 
 
-def _skewness(problem: Problem, found: Residuals, own: float) -> list[Finding]:
-    seen = sorted(one for one in skewness(found) if one.p_value < own)
+def _skewness(
+    problem: Problem, found: Residuals, columns: Ints, values: Floats, own: float
+) -> list[Finding]:
+    seen = back(skewness(on(found, columns)), columns) if len(columns) else []
+    seen = sorted(one for one in seen if one.p_value < own)
     if not seen:
         return []
     words = [
         f"skewness of {problem.objectives[c]} {one.size:.2g}" for one in seen for c in one.place
     ]
+    skewed = [one.place[0] for one in seen]
     advice = (
-        "transform the values so that deviations upwards and downwards are alike (logarithms, "
-        "if all are positive) and register the design again: the means of the transformed "
-        "values are then compared"
+        "transform the values so that deviations upwards and downwards are alike and register "
+        "the design again: the means of the transformed values are then compared"
     )
+    if all(np.all(problem.measured(values)[:, c] > 0) for c in skewed) and not any(
+        problem.scales[c].log for c in skewed
+    ):
+        advice = (
+            "compare logarithms (transform = 'log') and register the design again: what is "
+            "claimed is then about means of logarithms, that is geometric means"
+        )
+    if problem.covariance is None and all(problem.scales[c].range for c in skewed):
+        advice += "; or stop by proofs (stopping = 'certified'), which rest on the range alone"
     return [_finding("skewness", words, problem, seen, advice)]
 
 
@@ -310,8 +328,8 @@ def _drift(problem: Problem, seen: Sequence[Found]) -> list[Finding]:
     return [_finding("drift", words, problem, seen, advice)]
 
 
-def _autocorrelation(problem: Problem, found: Residuals, own: float) -> list[Finding]:
-    seen = sorted(one for one in autocorrelation(found) if one.p_value < own)
+def _autocorrelation(problem: Problem, seen: Sequence[Found]) -> list[Finding]:
+    seen = sorted(seen)
     if not seen:
         return []
     words = [

@@ -21,8 +21,9 @@ class Finding:
     Parameters
     ----------
     kind : str
-        ``"never measured"``, ``"outliers"``, ``"covariance"``, ``"unequal variances"``,
-        ``"skewness"``, ``"drift"``, ``"autocorrelation"`` or ``"linear model"``.
+        ``"never measured"``, ``"kind"``, ``"outliers"``, ``"covariance"``,
+        ``"unequal variances"``, ``"skewness"``, ``"drift"``, ``"autocorrelation"`` or
+        ``"linear model"``.
     what : str
     where : tuple of str
         The lines or results, arms and objectives concerned.
@@ -51,8 +52,8 @@ class Scatter(NamedTuple):
     """Standard deviation of results of the same arm, as a multiple of the one given if any."""
 
     objective: str
-    ratio: float
-    low: float  # of its 95% interval
+    ratio: float  # the median of the arms, if each has its own
+    low: float  # of its 95% interval; or the least of the arms
     high: float
 
     def __str__(self) -> str:
@@ -79,6 +80,10 @@ class Diagnosis:
         With features: how the linear model fits.
     estimated : bool
         Whether the noise is to be estimated, so that there is nothing to compare it with.
+    per_arm : bool
+        Whether it is estimated for each arm by itself.
+    assumed : str
+        What is assumed of the results, by the kinds of their values.
     """
 
     results: int
@@ -88,10 +93,12 @@ class Diagnosis:
     scatter: tuple[Scatter, ...]
     fit: Fit | None = None
     estimated: bool = False
+    per_arm: bool = False
+    assumed: str = ""
 
     @property
     def deviations(self) -> tuple[Finding, ...]:
-        """The findings that speak against an assumption: all but arms never measured."""
+        """The findings that speak against an assumption, with a p-value each."""
         return tuple(one for one in self.findings if one.p_value is not None)
 
     @property
@@ -105,8 +112,9 @@ class Diagnosis:
         """How the results scatter, compared with the covariance given."""
         parts = ", ".join(map(str, self.scatter))
         given = "" if self.estimated else ", as a multiple of the one given"
+        means = "median of the arms, least to largest" if self.per_arm else "95% interval"
         return (
-            f"Standard deviation of results of the same arm{given} (95% interval): {parts}."
+            f"Standard deviation of results of the same arm{given} ({means}): {parts}."
             if parts
             else "No arm has two results, so nothing is known of the noise."
         )

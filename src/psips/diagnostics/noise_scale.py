@@ -4,7 +4,7 @@ As it is given; or as estimated from the results, of all arms together or of eac
 the problem says. One result is judged by it, maybe a wrong one, and wrong ones may have been
 told before. So the estimates are medians of distances from medians, which such results hardly
 change, and the few results behind them count by Student's t: of m results around their median,
-the median distance is worth 0.37 (m - 1) degrees of freedom.
+the median distance is worth 0.37 (m - 2) degrees of freedom.
 
 Of an arm by itself, few results tell little. What the other arms tell of its noise is the
 median of their standard deviations, and it is worth two degrees of freedom, until the arm's own
@@ -25,7 +25,7 @@ from psips.problem.noise import ESTIMATE, KNOWN, NoiseGuess
 RARE = 1e-4  # chance that a value as assumed is called far
 FAR = 10.0  # standard deviations below which nothing is called far, however sure they are
 WORTH = 2.0  # degrees of freedom that other arms are worth
-LEAST = 10  # results of arms with three at least, from which on others tell anything
+LEAST = 20  # results of arms with three at least, from which on others tell anything
 NORMAL = 1.4826  # standard deviations of a normal in its median distance from the median
 EFFICIENCY = 0.37  # of the median distance, beside the root mean square
 SMALL = (1.495, 1.363, 1.206, 1.200, 1.140, 1.129, 1.107)  # corrections for 3, 4, .. results
@@ -93,7 +93,7 @@ def given_deviations(problem: Problem) -> Floats:
     if problem.covariance is None:
         return np.full((problem.K, problem.d), np.nan)
     variances = np.diagonal(problem.covariance, axis1=-2, axis2=-1)
-    binary = np.array([scale.binary for scale in problem.scales])
+    binary = np.array([scale.binary for scale in problem.scales], dtype=bool)
     sd = np.where((variances > 0.0) & ~binary, np.sqrt(variances), np.nan)
     return np.broadcast_to(sd, (problem.K, problem.d))
 
@@ -106,15 +106,16 @@ def _estimate(
     several = count >= 3
     guess, worth = _guessed(problem.noise_guess, problem, c)
     enough = count[several].sum() >= LEAST
-    free = np.where(several, free, 0.0)
     if problem.noise == ESTIMATE:
         worth *= problem.K
-        degrees = np.full(len(count), worth + free.sum() * enough)
-        squares = np.full(len(count), worth * guess**2 + (free * own**2).sum() * enough)
+        free = np.where(several, free, 0.0) * enough
+        degrees = np.full(len(count), worth + free.sum())
+        squares = np.full(len(count), worth * guess**2 + (free * own**2).sum())
     else:
         if worth == 0.0 and enough:
             guess, worth = float(np.median(own[several])), WORTH
         worth = worth if guess > 0.0 else 0.0
+        free = np.where(several, free, 0.0)
         degrees, squares = worth + free, worth * guess**2 + free * own**2
     sd = np.sqrt(squares / np.where(degrees > 0.0, degrees, np.nan))
     return np.where(sd > 0.0, sd, np.nan), degrees
@@ -134,7 +135,7 @@ def _by_arm(arms: Ints, rest: Floats, count: Floats) -> tuple[Floats, Floats]:
     correction = np.where(n < len(small), correction, n / (n - 0.8))
     squares = np.bincount(arms, rest**2, K) / np.maximum(count - 1.0, 1.0)
     own = np.where(mad > 0.0, NORMAL * correction * mad, np.sqrt(squares))
-    return own, np.where(mad > 0.0, EFFICIENCY, 1.0) * np.maximum(count - 1.0, 0.0)
+    return own, np.where(mad > 0.0, EFFICIENCY, 1.0) * np.maximum(count - 2.0, 0.0)
 
 
 def _guessed(guess: NoiseGuess | None, problem: Problem, c: int) -> tuple[float, float]:

@@ -231,9 +231,7 @@ def _measured(state: State, known: Status, at: str) -> str:
 
 def _assumptions(found: Diagnosis) -> str:
     """Say whether the results look like what every promise rests on."""
-    text = "Promises rest on what is assumed: results that are independent and normal around "
-    text += "the mean of their arm, with the covariance "
-    text += "that is estimated. " if found.estimated else "registered. "
+    text = f"Promises rest on what is assumed: {found.assumed}. " if found.assumed else ""
     text += found.scatter_text
     if found.fit is not None and not found.fit.rejected:
         fit = str(found.fit)

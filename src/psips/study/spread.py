@@ -10,6 +10,8 @@ import numpy as np
 
 from psips.diagnostics import LOOKS, Diagnosis, diagnose
 from psips.diagnostics.lack_of_fit import fit_of
+from psips.rules.promises import kind_of_promise
+from psips.rules.stopping import PROVEN
 from psips.study.ledger import Result
 from psips.study.state import State
 
@@ -40,7 +42,8 @@ def diagnosis_of(state: State, results: Sequence[Result]) -> Diagnosis:
         values = values[:, problem.facts.rest]
     places = [f"result {result.number}" for result in results]
     fit = fit_of(problem, state.session.engine.belief)
-    return diagnose(problem, arms, values, places, LOOKS, fit)
+    ranges = problem.covariance is None and kind_of_promise(state.rules) == PROVEN
+    return diagnose(problem, arms, values, places, LOOKS, fit, any_law=ranges)
 
 
 def spreads(state: State) -> list[Spread]:
@@ -66,8 +69,11 @@ def spreads(state: State) -> list[Spread]:
     if noisy.facts is not None:
         values = values[:, noisy.facts.rest]
     sums = np.column_stack([np.bincount(arms, column, problem.K) for column in values.T])
-    squares = ((values - (sums / np.maximum(pulls, 1)[:, None])[arms]) ** 2).sum(axis=0)
-    ratios = np.sqrt(squares / freedom / np.diag(noisy.usual_covariance)).tolist()
+    assert noisy.covariance is not None
+    given = np.diagonal(noisy.covariance, axis1=-2, axis2=-1)
+    given = np.broadcast_to(given, (problem.K, noisy.d))[arms]  # of each result's own arm
+    rest = values - (sums / np.maximum(pulls, 1)[:, None])[arms]
+    ratios = np.sqrt((rest**2 / given).sum(axis=0) / freedom).tolist()
     low, high = np.sqrt(freedom / chi2.ppf([0.975, 0.025], freedom)).tolist()
     return [
         Spread(name, r, r * low, r * high)
