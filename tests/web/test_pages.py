@@ -58,6 +58,20 @@ def test_the_list(served: Served) -> None:
     assert ">to the stop<" in html
 
 
+def test_a_metric_that_repeats_exactly_is_shown_without_an_error(served: Served) -> None:
+    problem = Problem(objectives={"time": "min", "size": "min"}, arms=["A", "B"])
+    rng = np.random.default_rng(1)
+    with open_store(served.store) as opened:
+        study = Study.create(problem, opened, name="flags", seed=1)
+        for k in range(20):
+            study.tell("AB"[k % 2], [5.0 + k % 2 + rng.normal(), 120.5 - k % 2])
+    with served.visitor("viewer") as browser:
+        html = browser.get("/studies/flags?x=time&y=size").text
+    assert "size&#39; repeats exactly: treated as exact" in html
+    assert "119.5" in html
+    assert "nan" not in html.replace("finance", "").lower()
+
+
 def test_a_study_before_and_after(served: Served) -> None:
     with served.visitor("viewer") as browser:
         assert "There is no candidate yet" in browser.get(PATH).text
