@@ -329,3 +329,48 @@ def test_values_of_0_or_1_are_simulated_as_such(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match="0 or 1"):
             GaussianEnvironment(problem, theta, noise)
+
+
+def many_options(K: int) -> Instance:
+    problem = Problem(objectives=["a", "b"], covariance=[1, 1], arms=K)
+    return Instance("", problem, np.random.default_rng(1).normal(0.0, 3.0, (K, 2)))
+
+
+def test_many_options_do_not_take_a_round_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = many_options(120)
+    found = complexity(made.problem, made.theta, tolerance=0.01)
+    assert found.cuts < 60  # one for each option and more, without those known from the start
+    monkeypatch.setattr("psips.theory.geometry.MANY", 10**9)
+    slow = complexity(made.problem, made.theta, tolerance=0.01)
+    assert slow.cuts > 100
+    assert found.t_star == pytest.approx(slow.t_star, rel=0.01)
+
+
+def test_near_ties_among_many_are_those_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = many_options(60)
+    t_star = complexity(made.problem, made.theta, tolerance=0.01).t_star
+    quick = near_ties(made, t_star)
+    monkeypatch.setattr("psips.simulation.near_ties.MANY", 10**9)
+    whole = near_ties(made, t_star)
+    assert [tie.answers for tie in quick] == [tie.answers for tie in whole]
+    for one, other in zip(quick, whole, strict=True):
+        assert one.share == pytest.approx(other.share, abs=0.02)
+        assert one.saves == pytest.approx(other.saves, abs=0.1)
+        assert one.saves < 0.1 or one.without == other.without
+
+
+def test_the_delta_asked_for_comes_first_and_every_run_is_told(tmp_path: Path) -> None:
+    file = read_problem_file(
+        write(
+            tmp_path,
+            'arms = ["A", "B"]\ndelta = 0.05\n'
+            'objectives = [{name = "taste", variance = 1.0}]\n[guess]\nA = [1.0]\nB = [0.0]\n',
+        )
+    )
+    said: list[str] = []
+    found = plan(file, runs=3, deltas=(0.2, 0.01), progress=said.append)
+    assert [one.delta for one in found.forecasts] == [0.2, 0.05, 0.01]
+    assert said[0].startswith("delta 0.05: median ")
+    assert said[0].endswith(" samples in 1 run")
+    assert said[2].endswith(" samples in 3 runs")
+    assert len(said) == 4 * 3  # equal allocation too

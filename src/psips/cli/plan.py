@@ -91,7 +91,7 @@ def plan(
     total = runs * len({chosen.delta, *deltas})
     if planning.equal_rules(chosen) is not None:
         total += min(runs, planning.EQUAL_RUNS)
-    with on_dask(dask), progress_bar("simulating", total) as line:
+    with on_dask(dask), progress_bar("working out T*", total) as line:
         found = planning.plan(
             design,
             deltas=deltas,
@@ -99,7 +99,7 @@ def plan(
             seed=(design.seed or 0) if seed is None else seed,
             jobs=jobs,
             cap=max_samples,
-            progress=lambda: line("simulating"),
+            progress=line,
         )
     if plot is not None:
         from psips import plots

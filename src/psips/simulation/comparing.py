@@ -210,7 +210,7 @@ def compare(
     """
     found = []
     for design in designs:
-        told = None if progress is None else (lambda d=design: progress(d.name))
+        told = None if progress is None else (lambda _, d=design: progress(d.name))
         each = simulate_guess(
             Expectation(design.file),
             design.rules,

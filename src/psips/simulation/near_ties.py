@@ -22,6 +22,8 @@ from psips.simulation.near_limits import alone, comparisons
 from psips.theory.geometry import complexity
 
 TIES = 6  # near-ties looked at
+MANY = 40  # answers from which on what leaving one out saves is worked out of the nearest pairs
+PAIRS = 30  # .. of which there are so many
 
 
 class NearTie(NamedTuple):
@@ -54,11 +56,17 @@ def near_ties(truth: Instance, t_star: float, most: int = TIES) -> tuple[NearTie
         return _beside_limits(truth, t_star, most)
     names = truth.problem.answers
     everyone = set(range(truth.problem.n))
+    many = truth.problem.n > MANY
+    whole = _t_star(truth, _in_pairs(truth, everyone)) if many else t_star
     ties = []
-    for pair in _closest_pairs(truth, most):
+    for pair in _closest_pairs(truth, everyone, most):
         share = min(1.0, _t_star(truth, set(pair)) / t_star)
-        rest, left_out = min((_t_star(truth, everyone - {one}), one) for one in pair)
-        saves = max(0.0, 1.0 - rest / t_star)
+        found = []
+        for one in pair:
+            rest = everyone - {one}
+            found.append((_t_star(truth, _in_pairs(truth, rest) if many else rest), one))
+        least, left_out = min(found)
+        saves = max(0.0, 1.0 - least / whole)
         i, j = pair
         ties.append(NearTie((names[i], names[j]), share, names[left_out], saves))
     return tuple(sorted(ties, key=lambda tie: -tie.share))
@@ -79,13 +87,22 @@ def _beside_limits(truth: Instance, t_star: float, most: int) -> tuple[NearTie, 
     return tuple(ties)
 
 
-def _closest_pairs(truth: Instance, most: int) -> list[tuple[int, int]]:
+def _in_pairs(truth: Instance, answers: set[int]) -> set[int]:
+    """Return those of the answers that are in one of the nearest pairs."""
+    return {one for pair in _closest_pairs(truth, answers, PAIRS) for one in pair}
+
+
+def _closest_pairs(truth: Instance, answers: set[int], most: int) -> list[tuple[int, int]]:
     """Pairs within the Pareto set, and others with the optimal answer furthest above them.
 
-    The nearest first: by the distance, in standard deviations, that swaps the two.
+    The nearest first: by the distance, in standard deviations, that swaps the two. Of these
+    answers, as if there were no others.
     """
-    problem = truth.problem
+    from psips.kernels.pareto import pareto_mask  # compiled: import where it is used
+
+    problem, kept = truth.problem, np.array(sorted(answers))
     mu = problem.inward(truth.means)
+    inside = kept[pareto_mask(np.ascontiguousarray(mu[kept]))].tolist()
     left = problem.noisy
     model = with_facts(left.facts, left.model, mu)
     rest = list(range(problem.d)) if left.facts is None else left.facts.rest
@@ -94,7 +111,6 @@ def _closest_pairs(truth: Instance, most: int) -> list[tuple[int, int]]:
     beats = (ahead >= 0.0) & ((model.give == 0.0) | (ahead > model.give))
     beating: Mask = np.asarray(beats.all(axis=2))
     holding: Mask = np.asarray((-ahead <= model.give).all(axis=2))
-    inside = [problem.answer_index(name) for name in truth.pareto_set]
     pairs = []
     for i, j in combinations(inside, 2):
         lead = mu[i] - mu[j]
@@ -102,7 +118,7 @@ def _closest_pairs(truth: Instance, most: int) -> list[tuple[int, int]]:
         swaps = [np.sum(np.maximum(by, 0) ** 2) for by, a, b in ways if beating[a, b]]
         if swaps:
             pairs.append((float(min(swaps)), i, j))
-    for z in set(range(problem.n)) - set(inside):
+    for z in sorted(answers - set(inside)):
         holders = [x for x in inside if holding[x, z]]
         slack, x = max((float(np.min(mu[x] - mu[z])), x) for x in holders)
         pairs.append((slack**2, z, x))

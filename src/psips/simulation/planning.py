@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from psips.aliases import Floats
-from psips.errors import InputError, quote
+from psips.errors import InputError, counted, quote
 from psips.problem import Problem
 from psips.problem.file_tables import Guess
 from psips.problem.instances import Instance
@@ -25,6 +25,7 @@ from psips.simulation.summary import MOST_RUNS, clopper_pearson
 from psips.theory.geometry import Complexity, complexity
 from psips.version import __version__
 
+FEW, EXACT, ROUGH = 200, 0.001, 0.01  # options up to which T* is exact; its accuracy
 DELTAS = (0.2, 0.1, 0.05, 0.01)
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the runs, by which quantiles are named
 TRUTHS = 20  # truths drawn from the ranges whose T* is computed
@@ -219,7 +220,7 @@ def plan(
     seed: int = 0,
     jobs: int = 1,
     cap: int = 100_000,
-    progress: Callable[[], None] | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> Plan:
     """Say what to expect of an experiment if the guess in its problem file is right.
 
@@ -240,7 +241,7 @@ def plan(
     cap : int
         Samples at which a run is given up.
     progress : callable, optional
-        Called after each run.
+        Called after each run with what came so far, in words; the delta asked for comes first.
     """
     check_amounts(runs, seed, cap, jobs)
     chosen = rules_of(file) if rules is None else rules
@@ -249,7 +250,8 @@ def plan(
     environment_of(centre)  # complains
     centre = replace(centre, problem=centre.known, items=None)
     try:
-        found = complexity(centre.problem, centre.theta)
+        accuracy = EXACT if centre.problem.K <= FEW else ROUGH
+        found = complexity(centre.problem, centre.theta, tolerance=accuracy)
     except InputError as error:
         raise InputError(
             f"in the middle of the guess {error}: guess a difference that matters to you, or "
@@ -257,7 +259,7 @@ def plan(
         ) from None
     forecasts: list[Forecast] = []
     mean_pulls: dict[str, float] = {}
-    for delta in sorted({chosen.delta, *deltas}, reverse=True):
+    for delta in (chosen.delta, *sorted({*deltas} - {chosen.delta}, reverse=True)):
         each = simulate_guess(
             expected,
             replace(chosen, delta=delta),
@@ -265,7 +267,7 @@ def plan(
             seed,
             jobs,
             cap,
-            progress,
+            _telling(progress, f"delta {delta:g}"),
             file.budget,
             file.goal,
         )
@@ -288,13 +290,27 @@ def plan(
         complexity=found,
         t_star_range=_range_of_t_star(expected, seed) if expected.ranged else None,
         misfit=expected.misfit,
-        forecasts=tuple(forecasts),
+        forecasts=tuple(sorted(forecasts, key=lambda one: -one.delta)),
         mean_pulls=mean_pulls,
         equal=_equal_allocation(expected, found, chosen, runs, seed, jobs, cap, progress),
         ties=near_ties(centre, found.t_star),
         cap=cap,
         settings=settings,
     )
+
+
+def _telling(progress: Callable[[str], None] | None, what: str) -> Callable[[Run], None] | None:
+    """Return who takes in runs and says what came so far."""
+    if progress is None:
+        return None
+    samples: list[int] = []
+
+    def told(run: Run) -> None:
+        samples.append(run.results)
+        runs = counted(len(samples), "run")
+        progress(f"{what}: median {np.median(samples):,.0f} samples in {runs}")
+
+    return told
 
 
 def equal_rules(rules: Rules) -> Rules | None:
@@ -315,7 +331,7 @@ def _equal_allocation(
     seed: int,
     jobs: int,
     cap: int,
-    progress: Callable[[], None] | None,
+    progress: Callable[[str], None] | None,
 ) -> Forecast | None:
     """Simulate what equal allocation takes, with the random numbers of the other runs."""
     file = expected.file
@@ -324,7 +340,8 @@ def _equal_allocation(
         return None
     runs = min(runs, EQUAL_RUNS)
     asked = (file.budget, file.goal)
-    each = simulate_guess(expected, equal, runs, seed, jobs, cap, progress, *asked)
+    told = _telling(progress, "equal allocation")
+    each = simulate_guess(expected, equal, runs, seed, jobs, cap, told, *asked)
     return _forecast(rules.delta, found, file.goal, each)
 
 
@@ -361,7 +378,7 @@ def simulate_guess(
     seed: int,
     jobs: int,
     cap: int,
-    progress: Callable[[], None] | None,
+    progress: Callable[[Run], None] | None,
     budget: float | None = None,
     goal: str | None = None,
 ) -> list[tuple[Run, bool]]:
@@ -373,7 +390,7 @@ def simulate_guess(
     once = partial(
         _simulate_once, expected=expected, rules=rules, cap=cap, budget=budget, goal=goal
     )
-    told = None if progress is None else lambda _: progress()
+    told = None if progress is None else lambda one: progress(one[0])
     return spread(once, children, jobs, told)
 
 

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 FLOOR = 1e-12  # weights below this fraction of the largest are raised to it
 TIED = 1e-20  # F of the exploration design at which theta is on the boundary
+MANY = 20  # arms from which on there is a cut for each from the start
+ALONE = 1e-9  # weight of an arm, over that of others, with which it alone moves
 STEP = 0.4  # from the best weights so far towards the maximiser of the cuts
 
 
@@ -191,7 +193,8 @@ def complexity(
     and a linear program finds the maximum of the smallest of them. Its dual solution p is a
     mixture of alternatives against which no weights gain more than max_a (sum_k p_k g_k)(a),
     which is the upper bound, whatever the accuracy of the solver; F at the best weights is the
-    lower bound.
+    lower bound. Of many arms without features there is a cut for each from the start, in which
+    it alone moves: otherwise every arm would take a round to be given a weight.
 
     Examples
     --------
@@ -211,7 +214,8 @@ def complexity(
         return _nothing_to_tell(problem, game.truth)
     game.refuse_ties(w)
     best, best_w, upper = 0.0, w, math.inf
-    cuts: list[Floats] = []
+    cuts = [gains / costs for gains in game.single_moves()]
+    known = len(cuts)
     for _ in range(200 + 20 * problem.K):
         value, *_, gains = game.answer(w / costs)
         cuts.append(gains / costs)
@@ -224,7 +228,7 @@ def complexity(
         w = best_w + STEP * (vertex - best_w)
     else:
         raise InputError(
-            f"the duality gap is still {upper / best - 1:.2g} after {len(cuts)} cuts: "
+            f"the duality gap is still {upper / best - 1:.2g} after {len(cuts) - known} cuts: "
             f"raise the tolerance, {tolerance}, above it"
         )
     means, pulls = problem.inward(game.truth.means), best_w / costs
@@ -237,7 +241,7 @@ def complexity(
         if game.besides
         else dict(zip(problem.answers, gaps(means).tolist(), strict=True)),
         pareto_set=game.truth.pareto_set,
-        cuts=len(cuts),
+        cuts=len(cuts) - known,
         unique=not problem.tolerance
         or (not problem.limits and only_right(means, game.truth.epsilon)),
     )
@@ -295,6 +299,18 @@ class _Game:
             self.basis = (axes[spanned] / size[spanned, None] / unit).T
             self.A = A @ self.basis
             self.Z = Z @ self.basis
+
+    def single_moves(self) -> list[Floats]:
+        """Return gains (K,) of alternatives in which one arm moves and hardly another."""
+        K = self.problem.K
+        if not self.problem.unstructured or K < MANY:
+            return []
+        moves = []
+        for z in range(K):
+            w = np.full(K, 1.0 / K)
+            w[z] *= ALONE
+            moves.append(self.answer(w)[-1])
+        return moves
 
     def answer(self, w: Floats) -> tuple[Any, ...]:
         """Return F(w); (z, m); x_k, c_k and y_k; lambda - theta; gains."""
