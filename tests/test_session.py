@@ -298,7 +298,7 @@ GOOD = {"arm": ["black", "green"], "cost": [1.0, 2.0], "taste": [3.0, 4.0]}
         (("green", [1]), "expected 2 values (for 'taste', 'cost'), got 1"),
         (("green", [1, 2, 3]), "expected 2 values (for 'taste', 'cost'), got 3"),
         (("green", 1.0), "expected 2 values (for 'taste', 'cost'), got 1"),
-        (("green", None), "expected 2 values"),
+        (("green", None), "there are no values with 'green'"),
         (("green", [1, np.nan]), "the value of 'cost' is missing (it is nan)"),
         (("green", [np.inf, 1]), "the value of 'taste' must be finite, got inf"),
         (("green", ["much", 1]), "the value of 'taste' must be a number, got 'much'"),
@@ -306,7 +306,7 @@ GOOD = {"arm": ["black", "green"], "cost": [1.0, 2.0], "taste": [3.0, 4.0]}
         (("green", [None, 1]), "the value of 'taste' is missing (it is None)"),
         (("green", [1j, 1]), "the value of 'taste' must be a number, got 1j"),
         (("green", [[1], [2]]), "the value of 'taste' must be a number, got [1]"),
-        (("green",), "tell needs an arm and its values, or a DataFrame"),
+        (("green",), "there are no values with 'green'"),
         ((pd.DataFrame(GOOD), [1, 2]), "a table of results has its values in it"),
         (
             (pd.DataFrame(GOOD).drop(columns="cost"),),
