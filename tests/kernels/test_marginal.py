@@ -261,3 +261,19 @@ def test_broken_evidence_is_caught(law: int, source: int, broken: int) -> None:
     """An estimated variance taken for known; a bound of the logarithm cut short."""
     rng, level = np.random.default_rng(1), -math.log(CHANCE)
     assert false_claims(rng, law, source, RUNS, 1000, level, broken) > BOUND
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("ahead", [1, 2, 3, 5, 9, 100, 3000])
+def test_a_search_ends_where_no_number_is_between_two_others(ahead: int) -> None:
+    """Cells between neighbours of 1e12 cannot be halved until they are narrow enough."""
+    spacing = float(np.spacing(1e12))
+    arm = np.zeros(PLACES)
+    arm[COUNT], arm[SECOND] = 1e4, spacing**2
+    for k in range(20):
+        first, second = arm.copy(), arm.copy()
+        first[MEAN], second[MEAN] = 1e12 + (ahead + k) * spacing, -1e12 - k * spacing
+        found = evidence_of(STUDENT, first, second, 0.0, 0.0)
+        near, level = arm.copy(), arm.copy()
+        near[MEAN], level[MEAN] = ahead * spacing, 0.0
+        assert 0.0 <= found <= 1.3 * evidence_of(STUDENT, near, level, 0.0, 0.0)  # a bound

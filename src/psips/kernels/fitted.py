@@ -22,6 +22,7 @@ from psips.kernels.jit import part
 from psips.kernels.model import NoiseModel
 from psips.kernels.scatter import (
     ENOUGH,
+    SHRINKINGS,
     Scatter,
     add_up,
     cholesky,
@@ -76,7 +77,9 @@ def settle_fit(noise: NoiseModel, s: Scatter, A: Floats, pulls: Floats, theta: F
     s.freedom[0] = normalise(noise, s, 0, A.shape[0], free, Sigma)
     if s.freedom[0] < ENOUGH:
         return
-    while not cholesky(Sigma, s.C[FACTOR]):  # correlations of 1, but for rounding
+    for _ in range(SHRINKINGS):  # correlations of 1, but for rounding
+        if cholesky(Sigma, s.C[FACTOR]):
+            break
         for c in range(d):
             for e in range(d):
                 if c != e:

@@ -5,6 +5,9 @@ access to one of them is thirty instructions long before it is optimised away ag
 contiguous and indexed by integers from 0, and knows slices of its first axis. The fields of
 records are grids; `floats`, `ints` and their like make new ones, filled with zeros. Without
 the compiler they are NumPy arrays.
+
+No index is checked, unless NUMBA_BOUNDSCHECK=1 is set: then those of grids are checked as numba
+checks those of arrays, and an index out of bounds is an IndexError (`.ci/checked`).
 """
 
 from __future__ import annotations
@@ -131,12 +134,20 @@ def _plain(index: Any) -> Any:
 def _lead(context: Any, builder: Any, kind: GridType, value: Any, index: list[Any]) -> Any:
     """Return the grid and a pointer to what an index leads to."""
     grid = cgutils.create_struct_proxy(kind)(context, builder, value=value)
+    if context.enable_boundscheck:
+        for k, place in enumerate(index):
+            cgutils.do_boundscheck(context, builder, place, getattr(grid, f"n{k}"), k)
+    return grid, builder.gep(grid.data, [_offset(builder, kind, grid, index)])
+
+
+def _offset(builder: Any, kind: GridType, grid: Any, index: list[Any]) -> Any:
+    """Return how many numbers of a grid come before what an index leads to."""
     offset = index[0]
     for k in range(1, kind.ndim):
         offset = builder.mul(offset, getattr(grid, f"n{k}"), flags=["nsw"])
         if k < len(index):
             offset = builder.add(offset, index[k], flags=["nsw"])
-    return grid, builder.gep(grid.data, [offset])
+    return offset
 
 
 def _get(context: Any, builder: Any, sig: Any, args: Any, index: list[Any]) -> Any:
@@ -166,7 +177,11 @@ def _get_at_all(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 def _get_part(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     kind = sig.args[0]
     part = context.make_helper(builder, sig.args[1], args[1])
-    grid, pointer = _lead(context, builder, kind, args[0], [part.start])
+    grid = cgutils.create_struct_proxy(kind)(context, builder, value=args[0])
+    if context.enable_boundscheck:  # an empty part may begin at the end
+        end = builder.add(grid.n0, ir.Constant(_WORD, 1))
+        cgutils.do_boundscheck(context, builder, part.start, end, 0)
+    pointer = builder.gep(grid.data, [_offset(builder, kind, grid, [part.start])])
     beyond = builder.icmp_signed("<", part.stop, grid.n0)
     stop = builder.select(beyond, part.stop, grid.n0)
     grid.data = pointer

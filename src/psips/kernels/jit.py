@@ -152,7 +152,8 @@ def stamp(folder: Path) -> tuple[Any, ...]:
     return tuple((file.name, file.stat().st_mtime, file.stat().st_size) for file in files)
 
 
-STAMP = stamp(Path(__file__).parent)
+# What is compiled with checks of every index is not taken for what is compiled without them.
+STAMP = (*stamp(Path(__file__).parent), bool(vars(config)["BOUNDSCHECK"]))
 
 
 def _keep_on_disk(dispatcher: Any) -> None:

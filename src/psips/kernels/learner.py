@@ -42,7 +42,7 @@ def pool(p: Posterior, z: int, m: int, xs: Ints, cs: Ints, y: Floats) -> None:
     """
     for c in range(p.mu.shape[1]):
         level = p.mu[z, c]
-        while True:
+        for _ in range(m + 2):  # each time one more of the x is below the level
             weight = 1.0 / p.C[z, c, c]
             total = weight * p.mu[z, c]
             for k in range(m):

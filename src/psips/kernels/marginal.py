@@ -103,6 +103,7 @@ TIGHT = 0.02  # nats to which the infimum is found
 GOLDEN = 0.6180339887498949
 SEARCH = 12  # steps of the search for it
 HALVINGS = 12  # of a cell, at most
+BISECTIONS = 64  # of an interval, at most: by then its ends are neighbouring numbers
 LARGEST = 700.0  # exponents are cut here
 
 NORMAL, STUDENT, BOUNDED, BINARY = range(4)  # what is known of the values of an objective
@@ -253,12 +254,13 @@ def evidence_apart(
             cells[size, 2],
             cells[size, 3],
         )
-        if below + above >= best - TIGHT or right - left <= narrow:
+        m = 0.5 * (left + right)
+        whole = right - left <= narrow or size > HALVINGS or not left < m < right  # rounding
+        if whole or below + above >= best - TIGHT:
             bound = min(bound, below + above)
             if counted(law, bound) < enough:
                 break
             continue
-        m = 0.5 * (left + right)
         up, down = capital(law, first, m), capital(law, second, offset - m)
         best = min(best, up + down)
         cells[size, 1], cells[size, 3] = m, up
@@ -296,7 +298,9 @@ def least_lead(
         low -= step
         if not step < 1e9 * spread:
             return -np.inf
-    while high - low > 1e-4 * step:
+    for _ in range(BISECTIONS):
+        if high - low <= 1e-4 * step:
+            break
         middle = 0.5 * (low + high)
         if evidence_apart(law, first, second, middle, L) < L:
             high = middle

@@ -21,7 +21,7 @@ from psips.kernels.front import Front
 from psips.kernels.grids import as_array, as_grid, floats, ints, ints2
 from psips.kernels.halfspace import is_tolerant, may_beat, may_hold
 from psips.kernels.jit import kernel, part
-from psips.kernels.marginal import least_lead, singly
+from psips.kernels.marginal import BISECTIONS, least_lead, singly
 from psips.kernels.model import Model
 from psips.kernels.settling import (
     ESCAPES,
@@ -35,6 +35,8 @@ from psips.kernels.settling import (
 
 MOST = 1e9  # results of one arm; whatever needs more is not going to be settled
 ROUGH = 1e-3  # relative error allowed in them
+GROWTHS = 200  # of an interval that is too short, at most
+STEPS = 200  # of the search for a number of results, at most
 
 
 @part
@@ -56,10 +58,14 @@ def half_width(
     unit = s * math.sqrt(2.0 * (1.0 / first + 1.0 / second))
     low = unit * math.sqrt(max(L - LOG_FOUR, 0.0))  # E is at most (width / unit)^2 + log 4
     high = unit * math.sqrt(L)
-    while evidence(first, second, s, high) < L:
+    for _ in range(GROWTHS):
+        if not evidence(first, second, s, high) < L:
+            break
         low = high
         high *= 1.5
-    while high - low > 1e-6 * high:
+    for _ in range(BISECTIONS):
+        if high - low <= 1e-6 * high:
+            break
         middle = 0.5 * (low + high)
         if evidence(first, second, s, middle) < L:
             low = middle
@@ -302,7 +308,7 @@ def further(
         high = np.inf
         step = 1.0 / top
         reach = low + step
-        while True:
+        for _ in range(STEPS):
             most = raise_counts(
                 model, belief, trial, arms[row], weights[row], reach, extra[row]
             )

@@ -36,6 +36,7 @@ _U30, _U31, _U41, _U45, _U19 = (
 )
 _U1, _U8, _U255 = np.uint64(1), np.uint64(8), np.uint64(255)
 _TO_UNIT = 2.0**-53
+CERTAIN = 1e16  # standard deviations beyond which a tail has no width that a number shows
 
 # Ziggurat: R is where the tail begins, AREA the area of each of the 256 layers.
 _R = 3.6541528853610088
@@ -128,6 +129,8 @@ def normal_above(s: Stream, bound: float) -> float:
             x = normal(s)
             if x >= bound:
                 return x
+    if not bound < CERTAIN:
+        return bound
     rate = 0.5 * (bound + math.sqrt(bound * bound + 4.0))
     while True:
         x = bound + exponential(s) / rate

@@ -37,6 +37,7 @@ ENOUGH = 1.0  # degrees of freedom from which on noise counts as known
 VARIANCE, DEGREES, LEAST = range(3)  # places in Scatter.prior
 OUTLYING = 4.0  # times the common variance: from there on an arm's variance is its own
 NOW, THEN = range(2)  # places in Scatter.fitted
+SHRINKINGS = 64  # of correlations that do not fit together, each by half: none is left then
 FORMS = 4  # matrices that a covariance of linear problems is kept in, `psips.kernels.fitted`
 
 
@@ -323,7 +324,9 @@ def settle(noise: NoiseModel, s: Scatter, N: Floats, arm: int, theta: Floats) ->
                 n = max(s.count[arm, c, c], 1.0)
                 theta[arm, c] = s.origin[arm, c] + s.sums[arm, c, c] / n
         return
-    while not cholesky(Sigma, R):  # scatter of pairs, with holes, need not fit together
+    for _ in range(SHRINKINGS):  # scatter of pairs, with holes, need not fit together
+        if cholesky(Sigma, R):
+            break
         for c in range(d):
             for e in range(d):
                 if c != e:

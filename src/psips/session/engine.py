@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from psips.aliases import Floats, Ints, Stream
+from psips.aliases import Floats, Ints, Mask, Stream
 from psips.attention import attentively
 from psips.kernels.accounts import (
     Account,
@@ -38,6 +38,15 @@ from psips.kernels.scatter import LEAST
 from psips.kernels.scene import LITERALS, PROPOSALS, Scene, empty_scene
 from psips.kernels.state import ASKED, LEARN, NEW, REBUILD, STEPS, Learner, Run, empty_learner
 from psips.rules.program import Program
+from psips.session.centring import (
+    centre_of,
+    lost,
+    movable,
+    moved,
+    moved_source,
+    too_coarse,
+    variances_of,
+)
 from psips.session.limited import change_within, probabilities_within
 from psips.session.parts import arrays_of, fill, fill_arrays, plain_of
 from psips.session.predictions import Predictions
@@ -71,20 +80,20 @@ class Engine(Uncertainty):
         self.key = key
         self.prior = prior
         self.room: Floats = np.full(2, budget)
-        capacity = 0 if program.published else capacity_for(model)
+        self.centre: Floats = np.zeros(model.d)  # what values are taken less, max orientation
+        self.coarse: Mask = np.zeros(model.d, np.bool_)  # see `too_coarse`
+        self._lost: Floats = np.zeros((model.h, model.d))  # by the sums before it is decided
+        self._undecided = bool(movable(model).any())
         self.belief: Belief = empty_belief(model)
         log_inverse = program.options.calibration.log_inverse
         self.belief.scatter.level[0] = looked_at(log_inverse)
         self.belief.scatter.prior[LEAST] = least_freedom(math.exp(-log_inverse))
-        self._scene: Scene = empty_scene(model, self.belief, capacity)
-        self.front: Front = self._scene.front
-        self.cover: Cover = self._scene.cover
+        self._make_room()
         self.learner: Learner = empty_learner(model)
         self.rival: Rival = empty_rival(model)
         self._outcome: Floats = np.zeros(OUTCOMES)
         self._outcome[HINT + 1] = -1.0
         self._nowhere = nowhere(model)
-        self.predictions = Predictions(model, program.options.calibration.log_inverse)
         self._steps: dict[str, Any] = {}
         self._shared = no_steps(STEPS)
         self._latest, self._result = np.ones(2, np.int64), np.zeros(model.d)
@@ -97,6 +106,15 @@ class Engine(Uncertainty):
             nothing = np.zeros((model.K, model.d))
             self.know(np.zeros(model.K), np.zeros((model.h, model.d)), nothing)
         self.judge()
+
+    def _make_room(self) -> None:
+        """Make room to look at what is known."""
+        model, program = self.model, self.program
+        capacity = 0 if program.published else capacity_for(model)
+        self._scene: Scene = empty_scene(model, self.belief, capacity)
+        self.front: Front = self._scene.front
+        self.cover: Cover = self._scene.cover
+        self.predictions = Predictions(model, program.options.calibration.log_inverse)
 
     def _hold_together(self) -> None:
         """Make of the parts what the steps are handed."""
@@ -129,6 +147,7 @@ class Engine(Uncertainty):
         if self.prior is None:
             return self
         alone = self._fresh()
+        alone.centre = self.centre
         alone.know(self.belief.pulls, self.belief.B - self._imagined()[1], self.belief.sums)
         alone.judge()
         return alone
@@ -145,8 +164,15 @@ class Engine(Uncertainty):
         """Return a run of the same problem that knows nothing and never stops."""
         return Engine(self.model, self.program.endless(), self.key)
 
-    def learn(self, arm: int, x: Floats) -> None:
-        """Take in one result, without judging yet."""
+    def learn(self, arm: int, x: Floats, *where: Any, **how: Any) -> None:
+        """Take in one result, without judging yet; with items, ``where`` it belongs."""
+        if self.centre.any():
+            x = x - self.centre
+        elif self._undecided:
+            self._lost[arm] += lost(self.belief.B[arm], x)
+        self._learn(arm, x, *where, **how)
+
+    def _learn(self, arm: int, x: Floats) -> None:
         belief = self.belief
         if self._averages:  # nothing to compile for
             belief.pulls[arm] += 1.0
@@ -165,10 +191,50 @@ class Engine(Uncertainty):
 
     def judge(self) -> None:
         """Bring candidate set and stopping rule up to date with the results."""
+        if self.informed and (self._undecided or self.centre.any()):
+            variances = self._variances()
+            if self._undecided:
+                self._decide(self.belief.theta, variances)
+            self.coarse = too_coarse(self.centre, np.sqrt(np.median(variances, axis=0)))
         if self.ready:
             self._latest[NEW] = max(1, self.results - self._judged)
             self._judged = self.results
             self._drive(TELL, self._nowhere, self.key, 0)
+
+    def _variances(self) -> Floats:
+        """Return the variances (K, d) of one result of each arm, without features."""
+        if not len(self.belief.scatter.C):
+            return np.broadcast_to(np.diag(self.model.Sigma), (self.model.K, self.model.d))
+        each = np.diagonal(self.covariances(), axis1=1, axis2=2)  # of the means
+        return np.asarray(each * self.belief.N[:, None])
+
+    def _decide(self, means: Floats, variances: Floats) -> None:
+        """Choose the centre, see `psips.session.centring`."""
+        self._undecided = False
+        centre = centre_of(self.model, means, variances)
+        if centre.any():
+            self._look_around(centre)
+            self._take_off(centre)
+
+    def _look_around(self, centre: Floats) -> None:
+        """Have values that come taken less ``centre``; nothing was judged yet."""
+        self.centre = centre
+        self.model = moved(self.model, centre)
+        if self.prior is not None:
+            self.prior = self.prior[0], self.prior[1] - centre
+        self._make_room()
+        self._hold_together()
+
+    def _take_off(self, centre: Floats) -> None:
+        """Take the values told before less ``centre``."""
+        belief, s = self.belief, self.belief.scatter
+        if len(s.origin):
+            s.origin[:] -= np.where(np.diagonal(s.count, axis1=1, axis2=2) > 0.0, centre, 0.0)
+        if self.model.noise.partial:
+            belief.theta[:] -= centre
+        else:
+            belief.B[:] = (belief.B - belief.N[:, None] * centre) + self._lost
+            belief.theta[:] = belief.B / np.maximum(belief.N, 1.0)[:, None]
 
     def choose(self) -> int:
         """Return the arm to pull next."""
@@ -206,6 +272,11 @@ class Engine(Uncertainty):
 
         Return whether the budget had room for it.
         """
+        if self._undecided and not self.results:
+            self._decide(source.means, variances_of(source))
+        self._undecided = False
+        if self.centre.any():
+            source = moved_source(source, self.centre)
         self._latest[NEW] = 1  # each is judged
         size = FIRST_SLICE  # one slice after the other, so that Ctrl-C is seen between them
         while True:
@@ -429,6 +500,9 @@ class Engine(Uncertainty):
             "nearest": [one.tolist() for one in self._nearest()],
             **({"rival": plain_of(self.rival, None)} if self.program.rival else {}),
             **(self.predictions.snapshot() if self.program.stopping.predicts else {}),
+            **({"centre": self.centre.tolist()} if self.centre.any() else {}),
+            **({"coarse": self.coarse.tolist()} if self.coarse.any() else {}),
+            **({"lost": self._lost.tolist()} if self._undecided and self._lost.any() else {}),
             "outcome": [repr(float(v)) for v in self._outcome],
             **({"sets": self._sets()} if self._passed or self._chosen else {}),
             "key": [int(v) for v in self.key],
@@ -449,12 +523,20 @@ class Engine(Uncertainty):
         """Take over the state of ``snapshot``; one of another format is a ValueError."""
         if state.get("format") != FORMAT:
             raise ValueError(f"format {state.get('format')!r} in the place of {FORMAT}")
+        if "centre" in state and not self.centre.any():  # with a prior it is there already
+            self._look_around(np.array(state["centre"], np.float64))
+        self._lost[:] = state.get("lost", 0.0)
+        self.coarse[:] = state.get("coarse", False)
         fill(self.belief, state["belief"])
         if len(self.belief.scatter.C):
             before = plain_of(self.belief.scatter, None)  # older snapshots lack a field or two
             fill(self.belief.scatter, {**before, **state["scatter"]})
-        posterior = arrays_of(self._scene.posterior)
-        fill_arrays({name: posterior[name] for name in REFRESHED}, state["posterior"])
+        arrays = arrays_of(self._scene.posterior)
+        fill_arrays({name: arrays[name] for name in REFRESHED}, state["posterior"])
+        posterior, shares = self._scene.posterior, self.model.relative
+        if self.model.control >= 0:  # as `follow_control` has left it at the last look
+            level = np.abs(posterior.mu[self.model.control])
+            posterior.slack[:] = np.where(shares > 0.0, -shares * level, posterior.slack)
         fill(self.front, state["front"])
         fill(self.cover, state["cover"])
         fill(self.learner, state["learner"])
@@ -470,6 +552,7 @@ class Engine(Uncertainty):
         self._outcome[:] = [float(v) for v in state["outcome"]]
         self.key[:] = np.array(state["key"], np.uint64)
         self._judged = self.results
+        self._undecided = self._undecided and not self.informed
         sets = state.get("sets", {"passed": (), "chosen": (), "deadline": 0})
         self._passed = [int(a) for a in sets["passed"]]
         self._chosen = [int(a) for a in sets["chosen"]]

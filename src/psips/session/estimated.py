@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psips.aliases import Floats
-from psips.errors import listing
+from psips.errors import listing, quote
 from psips.kernels.belief import SPANNED
 from psips.kernels.scatter import ENOUGH
 from psips.problem import Problem
@@ -144,6 +144,8 @@ def not_known(problem: Problem, engine: Engine) -> str:
     >>> not_known(problem, session.engine)
     "too few results of 'A', 'B' to know their noise: nothing is judged yet"
     """
+    if engine.coarse.any():
+        return _too_coarse(problem, engine)
     scatter = engine.belief.scatter.freedom
     unsure: list[int] = np.flatnonzero(scatter < ENOUGH).tolist()
     if not unsure:
@@ -162,6 +164,17 @@ def not_known(problem: Problem, engine: Engine) -> str:
     return (
         f"all results of {whose} are the same in some objective, so that {their} noise is not "
         f"known: if it is 0 or 1, register it as binary, or give a noise_guess"
+    )
+
+
+def _too_coarse(problem: Problem, engine: Engine) -> str:
+    """Say of which objective the noise is lost in the values' last digits."""
+    c = int(engine.coarse.argmax())
+    size = abs(engine.centre[c])
+    return (
+        f"numbers as large as the values of {quote(problem.objectives[c])}, about {size:.3g}, "
+        f"are {np.spacing(size):.2g} apart, which is more than half of the noise: nothing is "
+        f"judged; start a study whose values are told less a constant"
     )
 
 

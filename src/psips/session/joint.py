@@ -52,8 +52,7 @@ class JointEngine(Engine):
         self.belief.V[:] = np.kron(model.xi * np.eye(model.h), model.P)
         self.belief.B[:] = 0.0
 
-    def learn(self, arm: int, x: Floats) -> None:
-        """Take in one result, NaN where a value is missing, without judging yet."""
+    def _learn(self, arm: int, x: Floats) -> None:
         belief, seen = self.belief, np.isfinite(x)
         scatter = belief.scatter
         belief.pulls[arm] += 1.0
@@ -72,7 +71,7 @@ class JointEngine(Engine):
         if self.estimated:
             self._arms.append(arm)
             self._values.append(np.array(x))
-            if not self.ready or self.results > self.fitted * (1.0 + EVERY):
+            if not self.informed or self.results > self.fitted * (1.0 + EVERY):
                 self._fit()
                 return
         else:
@@ -101,7 +100,7 @@ class JointEngine(Engine):
 
     def _tell_of_noise(self, scene: Scene) -> None:
         """Let a scene know how large the noise is, for gains and to compare objectives in."""
-        if not self.estimated or self.ready:
+        if not self.estimated or self.informed:
             factors = np.linalg.cholesky(self.share * self.noise)
             scene.posterior.H[:] = np.linalg.inv(factors)
             spread = np.diagonal(self.noise, axis1=1, axis2=2).mean(axis=0)
@@ -118,7 +117,7 @@ class JointEngine(Engine):
         free = seen.sum(axis=0) - float(model.h) + model.noise.worth
         if not belief.tally[SPANNED] or free.min() - (model.d - 1.0) < ENOUGH:
             return
-        known = self.ready
+        known = self.informed
         if not known:
             self.noise[:] = np.diag(self._alone(arms, values, seen, free))
         if not (np.diagonal(self.noise[0]) > 0.0).all():
@@ -188,7 +187,7 @@ class JointEngine(Engine):
     def covariances(self) -> Floats:
         """Return the covariance (n, d, d) of each answer's mean; NaN where it is not known."""
         n, d = self.model.n, self.model.d
-        if not self.ready:
+        if not self.informed:
             return np.full((n, d, d), np.nan)
         whole = self.belief.G.reshape(n, d, n, d)
         return np.array([whole[a, :, a] for a in range(n)]) / self.share

@@ -19,6 +19,7 @@ from psips.aliases import Floats, Ints
 from psips.kernels.belief import RESULTS
 from psips.kernels.blocks import add_blocks, add_result, expect, factor, look_ahead
 from psips.kernels.cover import AGE
+from psips.kernels.fitted import ROUNDING
 from psips.kernels.model import POOLED
 from psips.kernels.scatter import students_share
 from psips.kernels.scene import Scene
@@ -109,7 +110,7 @@ class MixedEngine(Engine):
 
     def look_ahead(self, items: Sequence[int | None]) -> None:
         """Note of which item each arm (K,) would have its next result; None if of none."""
-        if self.ready:
+        if self.informed:
             new = self.data.blocks
             places = [new if item is None else self.block_of.get(item, new) for item in items]
             look_ahead(
@@ -121,8 +122,8 @@ class MixedEngine(Engine):
                 self._scene.posterior.H,
             )
 
-    def learn(self, arm: int, x: Floats, item: int = -1, asked: bool = True) -> None:
-        """Take in one result, without judging yet; of item -1 it has a block of its own.
+    def _learn(self, arm: int, x: Floats, item: int = -1, asked: bool = True) -> None:
+        """Take in one result; of item -1 it has a block of its own.
 
         ``asked`` says whether it answers an ask.
         """
@@ -140,7 +141,7 @@ class MixedEngine(Engine):
     def _take(self, arm: int, y: Floats, block: int) -> None:
         """Take in one result, less the origin, by the variances as they are."""
         data, belief = self.data, self.belief
-        if self.ready:
+        if self.informed:
             there = block < data.blocks
             K, d = belief.theta.shape
             add_result(
@@ -165,15 +166,23 @@ class MixedEngine(Engine):
     def _solve(self) -> None:
         """Bring the means up to date: least squares, or those of each arm alone before."""
         belief, data = self.belief, self.data
-        if self.ready:
+        if self.informed:
             belief.theta[:] = (belief.G @ self._B).reshape(belief.theta.shape) + self.origin
         else:
             totals = data.sums.sum(axis=0) / np.maximum(belief.pulls, 1.0)[:, None]
             belief.theta[:] = totals + self.origin
 
+    def _make_room(self) -> None:
+        super()._make_room()
+        self._set_unit(self._scene)
+
+    def _take_off(self, centre: Floats) -> None:
+        self.origin -= centre  # values are kept less this anyway
+        self._solve()
+
     def fit(self) -> None:
         """Estimate the variances anew, and with them everything else."""
-        known = self.ready
+        known = self.informed
         if self.belief.pulls.min() < self.model.noise.least:
             return
         self.fitted = self.results
@@ -184,6 +193,9 @@ class MixedEngine(Engine):
         self.between[:] = self._estimate_between()
         for _ in range(NEXT if known else FIRST):
             self.belief.scatter.freedom[:] = self._estimate_within()
+            if not (np.diagonal(self.within, axis1=1, axis2=2) > 0.0).all():
+                self.belief.scatter.freedom[:] = 0.0  # no noise to be seen after all
+                break
         self.rebuild()
 
     def _residuals(self) -> Floats:
@@ -195,7 +207,8 @@ class MixedEngine(Engine):
         """Variances (d, d) of results around the means of their arms."""
         r, binary = self._residuals(), self.model.noise.binary
         free = max(len(r) - np.count_nonzero(self.belief.pulls), 1)
-        found = (r * r).sum(axis=0) / free
+        squares, size = (r * r).sum(axis=0), (self.data.values**2).sum(axis=0)
+        found = np.where(squares < ROUNDING**2 * size, 0.0, squares) / free
         return np.diag(np.where((found == 0.0) & (binary > 0.0), 0.25, found))
 
     def _estimate_between(self) -> Floats:
@@ -276,7 +289,7 @@ class MixedEngine(Engine):
     def rebuild(self) -> None:
         """Make the posterior of all results by the variances as they are."""
         belief, data, level = self.belief, self.data, self.belief.scatter.level[0]
-        if not self.ready:
+        if not self.informed:
             self._solve()
             return
         shares = np.array([students_share(f, level) for f in belief.scatter.freedom])
@@ -305,7 +318,7 @@ class MixedEngine(Engine):
         As estimated, without the tail of Student's law.
         """
         K, d = self.model.K, self.model.d
-        if not self.ready:
+        if not self.informed:
             return np.full((K, d, d), np.nan)
         V, B = np.zeros((K * d, K * d)), np.zeros(K * d)
         inverse = inverse_of(self.within)

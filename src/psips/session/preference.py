@@ -125,15 +125,15 @@ def in_words(table: pd.DataFrame) -> str:
 
 def posterior(problem: Problem, engine: Engine, rows: list[int]) -> tuple[Floats, Floats]:
     """Return means (m, d) of some answers, and draws of them (DRAWS, m, d), user's units."""
-    belief, model = engine.belief, engine.model
+    model = engine.model
     rng = np.random.default_rng(engine.key.tolist())
     m, d = len(rows), problem.d
     if model.unstructured:
-        means = belief.theta[rows]
+        means = engine.means[rows]
         R = np.linalg.cholesky(engine.covariances()[rows])  # (m, d, d)
         spread = np.einsum("mcd,nmd->nmc", R, rng.standard_normal((DRAWS, m, d)))
     else:
-        means = model.Z[rows] @ belief.theta
+        means = engine.means[rows]
         spread = engine.spread(rows, rng.standard_normal((DRAWS, model.h, d)))
     return problem.outward(means), problem.outward(means + spread)
 

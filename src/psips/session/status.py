@@ -323,7 +323,7 @@ def _estimates(problem: Problem, engine: Engine, features: Floats) -> dict[str, 
     belief = engine.belief
     errors = np.full((len(features), problem.d), np.nan)
     if problem.unstructured:
-        means = np.where(belief.pulls[:, None] > 0, belief.theta, np.nan)
+        means = np.where(belief.pulls[:, None] > 0, engine.means, np.nan)
         if problem.partial:
             means[np.diagonal(belief.scatter.count, axis1=1, axis2=2) == 0] = np.nan
         errors = np.sqrt(np.diagonal(engine.covariances(), axis1=1, axis2=2))

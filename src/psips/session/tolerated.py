@@ -103,9 +103,7 @@ def tolerated_of(problem: Problem, engine: Engine, answers: pd.DataFrame) -> Tol
 
 def _means(problem: Problem, engine: Engine) -> tuple[Floats, Floats]:
     """Return the means of the answers (n, d), maximised, and the tolerance at them (d,)."""
-    means = engine.belief.theta
-    if not problem.unstructured:
-        means = engine.model.Z @ means
+    means = engine.means
     control = None if problem.control is None else means[problem.answer_index(problem.control)]
     return means, problem.tolerance.at(control)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from psips.aliases import Floats
+from psips.aliases import Floats, Mask
 from psips.kernels.belief import SPANNED, Belief
 from psips.kernels.model import OWN, POOLED, Model
 from psips.kernels.scatter import ENOUGH, students_share
@@ -16,13 +16,29 @@ class Uncertainty:
     model: Model
     belief: Belief
 
+    centre: Floats  # (d,) what all values are taken less, see `psips.session.centring`
+    coarse: Mask  # (d,) where numbers of that size are too far apart to judge
+
     @property
     def ready(self) -> bool:
-        """Whether results suffice to judge, see `psips.kernels.belief.ready`."""
+        """Whether results can be judged."""
+        return self.informed and not self.coarse.any()
+
+    @property
+    def informed(self) -> bool:
+        """Whether there are enough results to judge, see `psips.kernels.belief.ready`."""
         pulled = not self.model.unstructured or (self.belief.pulls > 0).all()
         facts = not np.isnan(self.model.facts).any()
         known = (self.belief.scatter.freedom >= ENOUGH).all()
         return bool(pulled and facts and known and self.belief.tally[SPANNED] == 1)
+
+    @property
+    def means(self) -> Floats:
+        """Estimated means (n, d) of the answers, max orientation."""
+        theta = (
+            self.belief.theta if self.model.unstructured else self.model.Z @ self.belief.theta
+        )
+        return np.asarray(theta + self.centre) if self.centre.any() else theta
 
     def covariances(self) -> Floats:
         """Return the covariance (n, d, d) of each answer's mean; NaN where it is not known.
@@ -31,7 +47,7 @@ class Uncertainty:
         """
         model, belief, scatter = self.model, self.belief, self.belief.scatter
         if not model.unstructured:
-            if not self.ready:
+            if not self.informed:
                 return np.full((model.n, model.d, model.d), np.nan)
             widths = ((model.Z @ belief.F) ** 2).sum(axis=1)  # z^T V^-1 z, V^-1 = F F^T
             return np.asarray(widths[:, None, None] * self.Sigma)
