@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +17,13 @@ import pytest
 
 from extremes import CASES, SLOWEST
 from psips import Problem, Session
+from psips.cli.screen import late_line
 from psips.report import report
 from psips.session.centring import FAR
 from psips.session.verdicts import verdicts_of
 from psips.study import Study
+from psips.study.holding import Ends
+from psips.study.slips import FarValueWarning
 
 HERE = Path(__file__).parent
 PARTS = 4  # of the inputs, each a test, so that they can run side by side
@@ -194,3 +199,55 @@ def test_a_report_of_constant_results(tmp_path: Path, given: dict[str, Any]) -> 
     page = report(study)
     assert "nan" not in page.replace("&nbsp;", "").lower().split("<body", 1)[1].split("<svg")[0]
     assert "± ?" in page
+
+
+def test_many_arms_are_told_in_seconds(tmp_path: Path) -> None:
+    """10,000 arms with a result each: nothing looks at all arms for each of them."""
+    K = 10_000
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(K, 2))
+    values[77] = 1e6
+    arms = [f"a{k}" for k in range(K)]
+    table = pd.DataFrame({"arm": arms, "x": values[:, 0], "y": values[:, 1]})
+    problem = Problem(objectives=["x", "y"], covariance=[1.0, 1.0], arms=arms)
+    study = Study.create(problem, f"sqlite:///{tmp_path}/s.db", name="many", seed=1)
+    begin = time.process_time()
+    with pytest.warns(FarValueWarning, match="from every other arm"):
+        receipt = study.tell(table)
+    assert receipt.held == (78,)
+    assert time.process_time() - begin < 5.0
+
+
+def test_ends_of_all_arms_but_one() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        K, d = int(rng.integers(2, 6)), int(rng.integers(1, 4))
+        low, high = np.full((K, d), np.inf), np.full((K, d), -np.inf)
+        ends = Ends(low, high)
+        for _ in range(25):
+            arm, x = int(rng.integers(K)), rng.integers(-5, 6, d).astype(float)
+            x[rng.random(d) < 0.2] = np.nan
+            low[arm], high[arm] = np.fmin(low[arm], x), np.fmax(high[arm], x)
+            ends.widen(arm, low[arm], high[arm])
+            for made in (ends, Ends(low, high)):
+                for left_out in range(K):
+                    others = np.arange(K) != left_out
+                    least, most = made.without(left_out)
+                    assert (least == low[others].min(axis=0)).all()
+                    assert (most == high[others].max(axis=0)).all()
+
+
+@pytest.mark.parametrize(("takes", "shown"), [(0.0, False), (0.6, True)])
+def test_a_line_is_shown_at_a_terminal_if_it_takes_long(
+    takes: float, shown: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for terminal in (Terminal(), io.StringIO()):
+        monkeypatch.setattr("sys.stderr", terminal)
+        monkeypatch.setenv("TERM", "xterm")
+        with late_line("recording the results", after=0.05):
+            time.sleep(takes)
+        assert ("recording the results" in terminal.getvalue()) == (shown and terminal.isatty())

@@ -226,3 +226,61 @@ def test_any_changed_kernel_makes_the_cache_stale(folder: Path) -> None:
         text=True,
     )
     assert done.stdout.split() == ["12", "add", "double", "first"]
+
+
+# Reads and writes one place beyond each kind of array, in parts that steps would call too.
+OUTSIDE = """
+import numpy as np
+from psips.kernels.grids import as_grid, floats, floats2
+from psips.kernels.jit import bare, kernel, part
+
+@bare
+def read(x, k):
+    return x[k]
+
+@part
+def write(x, i, j):
+    x[i, j] = 1.0
+    return x[0, 0]
+
+@kernel
+def array(x, k):
+    return x[k]
+
+@kernel
+def grid(x, k):
+    return read(as_grid(x), k)
+
+@kernel
+def made(k):
+    return write(floats2(2, 3), 1, k)
+
+@kernel
+def row(k):
+    return floats2(2, 3)[1][k]
+
+@kernel
+def beyond(k):
+    return floats(3)[k:].shape[0]
+
+x = np.zeros(3)
+for call in (lambda k: array(x, k), lambda k: grid(x, k), made, row, beyond):
+    call(2)
+    for k in (4, -1):
+        if call is not beyond and k == 4:
+            k = 3
+        try:
+            call(k)
+        except IndexError:
+            print("caught")
+"""
+
+
+def test_checks_of_every_index_can_be_switched_on(tmp_path: Path) -> None:
+    script = tmp_path / "outside.py"
+    script.write_text(OUTSIDE)
+    settings = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
+    ran = subprocess.run(
+        [sys.executable, str(script)], env=settings, capture_output=True, text=True, check=False
+    )
+    assert ran.stdout.split() == ["caught"] * 9, ran.stdout + ran.stderr

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from psips.cli.screen import progress_line
+from psips.cli.screen import late_line, progress_line
 from psips.input.escaping import one_line
 
 if TYPE_CHECKING:
@@ -42,7 +42,9 @@ def open_study(name: str, store: str, who: str | None = None) -> Iterator[Study]
         from psips.store import open_store
         from psips.study import Study
     with open_store(checked_store(store)) as opened:
-        yield Study.open(name, opened, user=who)
+        with late_line("reading the study"):
+            study = Study.open(name, opened, user=who)
+        yield study
 
 
 def raw_events(name: str, store: str) -> list[Event]:

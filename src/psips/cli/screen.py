@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 HELP = {"help_option_names": ["-h", "--help"]}
+LATE = 2.0  # seconds after which somebody at a terminal is told what takes so long
 PIPE_WIDTH = 120  # columns of a table that no terminal limits
 
 
@@ -62,6 +65,28 @@ def progress_line(text: str) -> Iterator[Line]:
         return
     with console.status(escape(text)) as status:
         yield lambda text: status.update(escape(text))
+
+
+@contextmanager
+def late_line(text: str, after: float = LATE) -> Iterator[None]:
+    """Show a line on a terminal if something takes longer than ``after`` seconds."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    over = threading.Event()
+
+    def show_it() -> None:
+        if not over.wait(after):
+            with progress_line(text):
+                over.wait()
+
+    shown = threading.Thread(target=show_it, daemon=True)
+    shown.start()
+    try:
+        yield
+    finally:
+        over.set()
+        shown.join()
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from psips.cli.reading import (
     loading,
     open_study,
 )
-from psips.cli.screen import HELP, examples, show
+from psips.cli.screen import HELP, examples, late_line, show
 from psips.cli.study_options import (
     Json,
     Key,
@@ -241,7 +241,7 @@ def tell(
     with open_study(name, store, who) as opened:
         from psips.study.slips import FarValueWarning
 
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), late_line("recording the results"):
             warnings.simplefilter("ignore", FarValueWarning)  # the receipt has them
             if csv is not None:
                 kept = [column.strip() for column in keep_columns.split(",") if column.strip()]

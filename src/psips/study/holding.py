@@ -36,6 +36,39 @@ if TYPE_CHECKING:
     from psips.study.ledger import Result
 
 
+class Ends:
+    """The least and the largest value of all arms but one, without a look at all of them.
+
+    By side and objective the two arms that reach farthest, and how far; ``low`` and ``high``
+    (K, d) are infinite of arms without values.
+    """
+
+    def __init__(self, low: Floats, high: Floats) -> None:
+        self._reach = np.full((2, 2, low.shape[1]), -math.inf)  # (side, rank, objective)
+        self._arms = np.full((2, 2, low.shape[1]), -1)
+        for side, far in enumerate((-low, high)):
+            order = np.argsort(-far, axis=0, kind="stable")[:2]
+            self._arms[side, : len(order)] = order
+            self._reach[side, : len(order)] = np.take_along_axis(far, order, axis=0)
+
+    def widen(self, arm: int, low: Floats, high: Floats) -> None:
+        """Take note of what an arm reaches now, which is not less than before."""
+        for side, far in enumerate((-low, high)):
+            reach, arms = self._reach[side], self._arms[side]
+            for c in np.flatnonzero(far > reach[1]).tolist():
+                if arms[0, c] != arm and far[c] > reach[0, c]:
+                    reach[1, c], arms[1, c] = reach[0, c], arms[0, c]
+                    reach[0, c], arms[0, c] = far[c], arm
+                else:
+                    rank = 0 if arms[0, c] == arm else 1
+                    reach[rank, c], arms[rank, c] = far[c], arm
+
+    def without(self, arm: int) -> tuple[Floats, Floats]:
+        """Return the least and the largest value of the arms but one, in each objective."""
+        far = np.where(self._arms[:, 0] == arm, self._reach[:, 1], self._reach[:, 0])
+        return -far[0], far[1]
+
+
 class Holder:
     """Which values of each arm count, as far as needed to judge the next result."""
 
@@ -52,6 +85,7 @@ class Holder:
         self._count = np.zeros(len(self._arms), np.int64)
         shape = (problem.K, problem.d)
         self._low, self._high = np.full(shape, math.inf), np.full(shape, -math.inf)
+        self._ends = Ends(self._low, self._high)
         self._opened: int | None = None  # the arm of the first result that counts
 
     def restore(self, results: Sequence[Result]) -> None:
@@ -72,6 +106,7 @@ class Holder:
             for result in self._of[arm]:
                 if result.counts:
                     self._widen(arm, result)
+        self._ends = Ends(self._low, self._high)
         first = [next((r.number for r in of if r.counts), math.inf) for of in self._of]
         least = min(first)
         self._opened = first.index(least) if least < math.inf else None
@@ -135,6 +170,7 @@ class Holder:
         x = self._compared(result)
         self._low[arm] = np.fmin(self._low[arm], x)
         self._high[arm] = np.fmax(self._high[arm], x)
+        self._ends.widen(arm, self._low[arm], self._high[arm])
 
     def _compared(self, result: Result) -> Floats:
         """Return values as they are compared; NaN where one is missing."""
@@ -167,11 +203,15 @@ class Holder:
 
     def _is_outside(self, arm: int, result: Result) -> bool:
         """Whether a result is far outside what was measured of the other arms."""
+        x = self._compared(result)
+        least, most = self._ends.without(arm)
+        if not ((x < least) | (x > most)).any() and np.isfinite(self._sd).all():
+            return False  # without a look at every arm, of which there may be thousands
         others = self._count > 0
         others[arm] = False
-        if self.limit is None or not others.any():
+        if self.limit is None or not others.any() or np.isnan(self._sd[arm]).all():
             return False
-        x, low, high = self._compared(result), self._low[others], self._high[others]
+        low, high = self._low[others], self._high[others]
         reach = self.limit * np.hypot(self._sd[arm], self._sd[others])
         known = np.isfinite(low) & np.isfinite(reach)
         above = ((x - high > reach) | ~known).all(axis=0)

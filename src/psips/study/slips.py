@@ -66,12 +66,13 @@ def find_slips(
     latest = [_compared(problem, rows[arm][-ENOUGH:]) for arm in problem.arms]
     arms = np.repeat(np.arange(problem.K), [len(some) for some in latest])
     scale = noise_scale(problem, arms, np.concatenate(latest))
+    ordered = [np.sort(column[np.isfinite(column)]) for column in scale.centre.T]
     found: list[_Far] = []
     for arm, places in new.items():
         a = problem.arm_index(arm)
         values = _compared(problem, [told[place].values for place in places])
         if len(latest[a]) == 1:
-            found += _far_from_others(scale, a, places[0], values[0])
+            found += _far_from_others(scale, ordered, a, places[0], values[0])
         else:
             found += _far_from_its_own(scale, a, arm, places, values, latest[a])
     return [
@@ -105,10 +106,28 @@ def _far_from_its_own(
     ]
 
 
-def _far_from_others(scale: NoiseScale, a: int, place: int, values: Floats) -> list[_Far]:
-    """Compare the first result of an arm with the medians of the other arms."""
+def _is_amid(ordered: Floats, value: float) -> bool:
+    """Whether one of some values in order is near another one, for how far these reach."""
+    i = int(np.searchsorted(ordered, value))
+    others = np.concatenate([ordered[max(i - 1, 0) : i], ordered[i + 1 : i + 2]])
+    if not len(others):
+        return False
+    least, most = ordered[1 if i == 0 else 0], ordered[-2 if i == len(ordered) - 1 else -1]
+    return bool(np.abs(others - value).min() <= SPREADS * (most - least))
+
+
+def _far_from_others(
+    scale: NoiseScale, ordered: Sequence[Floats], a: int, place: int, values: Floats
+) -> list[_Far]:
+    """Compare the first result of an arm with the medians of the other arms.
+
+    ``ordered`` are all medians in order: most arms are seen to be amid the others by these,
+    without a look at each of them, of which there may be thousands.
+    """
     far = []
     for c in range(len(values)):
+        if not np.isfinite(values[c]) or _is_amid(ordered[c], values[c]):
+            continue
         others = np.flatnonzero(np.isfinite(scale.centre[:, c]))
         others = others[others != a]
         if not len(others):
