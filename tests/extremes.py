@@ -31,6 +31,7 @@ LONGEST = 500  # characters of a message
 SLOWEST = 10.0  # CPU seconds of an input
 PATHS = ("session",) * 170 + ("study",) * 14 + ("web",) * 10 + ("plan",) * 4 + ("report",) * 2
 PATIENCE = 300.0  # CPU seconds after which an input counts as a hang: kernels may compile
+HERE, LOCAL = "http://127.0.0.1:8000", ("127.0.0.1", 50_000)  # a client on this machine
 MOST = 10  # results told one by one; the rest come as a table
 
 
@@ -257,7 +258,7 @@ class Case:
             Study.create(self.problem, url, name="extreme", seed=1, **self.choices)
             with (
                 open_store(url) as store,
-                TestClient(make_app(store), base_url="http://127.0.0.1:8000") as client,
+                TestClient(make_app(store), base_url=HERE, client=LOCAL) as client,
             ):
                 api = "/api/v1/studies/extreme"
                 told = [[None if np.isnan(v) else v for v in row] for row in self.values]
@@ -272,13 +273,20 @@ class Case:
                     client.get(api),
                     client.get("/"),
                     client.get("/studies/extreme"),
+                    client.get("/studies/extreme/results"),
+                    client.get("/studies/extreme/log"),
+                    client.get("/studies/extreme/results.csv"),
                     client.get("/healthz"),
+                    client.get("/studies/extreme/results/1"),  # if there is one
                 ]
+                assert [one.status_code for one in answers[2:-1]] == [200] * 7
                 for answer in answers:
                     assert answer.status_code < 500, (answer.url, answer.text[:1000])
                     if answer.status_code >= 400:
-                        detail = answer.json()["detail"]
-                        assert len(detail) <= LONGEST, detail
+                        for one in (
+                            answer.json()["problems"] if answer.url.path[:5] == "/api/" else ()
+                        ):
+                            assert len(one["message"]) <= LONGEST, one
 
 
 def ending(number: int) -> dict[str, Any]:
@@ -293,13 +301,14 @@ def ending(number: int) -> dict[str, Any]:
             case.run()
         except InputError as error:
             refused = str(error)
+            said += getattr(error, "problems", [refused])  # of a table: one for each line
         except Exception:
             wrong = traceback.format_exc()[-3000:]
     said += [str(one.message) for one in caught]
     for one in caught:
         if issubclass(one.category, RuntimeWarning):
             wrong = wrong or f"{one.filename}:{one.lineno}: {one.message}"
-    for text in (refused, *said):
+    for text in said:
         if len(text) > LONGEST:
             wrong = wrong or f"a message of {len(text)} characters: {text[:200]} ..."
     seconds = time.process_time() - begin

@@ -14,16 +14,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from fastapi.testclient import TestClient
 
-from extremes import CASES, SLOWEST
+import psips.web.desks
+from extremes import CASES, LOCAL, SLOWEST
 from psips import Problem, Session
 from psips.cli.screen import late_line
 from psips.report import report
 from psips.session.centring import FAR
 from psips.session.verdicts import verdicts_of
+from psips.store import open_store
 from psips.study import Study
 from psips.study.holding import Ends
 from psips.study.slips import FarValueWarning
+from psips.web.app import make_app
 
 HERE = Path(__file__).parent
 PARTS = 4  # of the inputs, each a test, so that they can run side by side
@@ -251,3 +255,39 @@ def test_a_line_is_shown_at_a_terminal_if_it_takes_long(
         with late_line("recording the results", after=0.05):
             time.sleep(takes)
         assert ("recording the results" in terminal.getvalue()) == (shown and terminal.isatty())
+
+
+def test_a_study_that_fails_to_open_does_not_hide_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"sqlite:///{tmp_path}/s.db"
+    problem = Problem(objectives=["x"], covariance=[1.0], arms=["A", "B"])
+    for name in ("good", "bad"):
+        Study.create(problem, url, name=name, seed=1)
+    look_at = psips.web.desks.look_at
+
+    def failing(state: Any, *rest: Any) -> Any:
+        if state.created.study == "bad":
+            raise ZeroDivisionError("what nobody thought of")
+        return look_at(state, *rest)
+
+    monkeypatch.setattr("psips.web.desks.look_at", failing)
+    with (
+        open_store(url) as store,
+        TestClient(
+            make_app(store),
+            base_url="http://127.0.0.1:8000",
+            client=LOCAL,
+            raise_server_exceptions=False,
+        ) as client,
+    ):
+        listed = client.get("/api/v1/studies").json()["studies"]
+        states = {one["study"]: one["state"] for one in listed}
+        assert states["bad"] == "cannot be opened"
+        assert states["good"] not in ("cannot be opened", "damaged")
+        page = client.get("/")
+        assert page.status_code == 200
+        assert "cannot be opened" in page.text
+        assert client.get("/studies/good").status_code == 200
+        assert client.get("/studies/bad").status_code == 500
+        assert client.get("/healthz").status_code == 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from concurrent.futures import wait
 from typing import Annotated, Any
 
@@ -27,6 +28,7 @@ from psips.web.problems import NOT_FOUND, STOPPED, RefusedError
 
 router = APIRouter(prefix="/api/v1", route_class=StrictRoute)
 
+LOG = logging.getLogger("psips.web")
 PATIENCE = 0.7  # seconds that a list waits for studies that are being read
 MOST_ROWS = 10_000  # results, tickets or events in one request
 Number = StrictFloat | StrictInt
@@ -194,6 +196,10 @@ def overview(desks: Desks) -> list[dict[str, Any]]:
             raise
         except (DamagedError, ValueError, KeyError, TypeError, IndexError):
             rows.append({**row, "state": "damaged"})
+            continue
+        except Exception as error:
+            LOG.error("the study %r cannot be opened", name, exc_info=error)
+            rows.append({**row, "state": "cannot be opened"})
             continue
         known = look.status
         rows.append(
