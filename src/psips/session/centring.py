@@ -50,7 +50,7 @@ def centre_of(model: Model, means: Floats, variances: Floats) -> Floats:
     >>> centre_of(model, np.array([[1e3], [1e4], [1e5]]), np.ones((3, 1)))
     array([0.])
     >>> centre_of(model, np.array([[2e8], [1e8 + 1], [1e8]]), np.ones((3, 1)))
-    array([1.00000002e+08])
+    array([1.e+08])
     """
     middle, sd = np.median(means, axis=0), np.sqrt(np.median(variances, axis=0))
     far = movable(model) & np.isfinite(middle) & (np.abs(middle) > FAR * sd)
