@@ -194,6 +194,19 @@ def test_a_tolerance_in_percent_survives_a_snapshot() -> None:
         assert twin.ask(8) == session.ask(8)
 
 
+def test_estimated_noise_of_different_sizes_survives_a_snapshot() -> None:
+    """What objectives are compared in is worked out from results, and part of the state."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        session = Session(Problem(objectives=["x", "y", "z"], arms=list("ABCD")), rng=seed)
+        sizes = np.array([1.0, 1e-6, 1e6])
+        means = rng.normal(size=(4, 3))
+        for k in range(24):
+            session.tell("ABCD"[k % 4], (means[k % 4] + rng.normal(size=3)) * sizes)
+        twin = Session.restore(json.loads(json.dumps(session.snapshot())))
+        assert twin.ask(8) == session.ask(8)
+
+
 @pytest.mark.parametrize("given", [{}, {"covariance": "estimate"}, {"blocks": True}])
 def test_a_report_of_constant_results(tmp_path: Path, given: dict[str, Any]) -> None:
     problem = Problem(objectives=["x", "y"], arms=["A", "B"], **given)

@@ -27,7 +27,7 @@ from psips.kernels.front import MEMBERS, Front
 from psips.kernels.functionals import weigh_account
 from psips.kernels.jit import address, no_steps
 from psips.kernels.loop import ASK, PREDICT, RUN, TELL, drive
-from psips.kernels.model import Model
+from psips.kernels.model import OWN, POOLED, Model
 from psips.kernels.moderation import least_freedom
 from psips.kernels.noise import Source, nowhere
 from psips.kernels.outcome import HINT, OUTCOMES, STOPPED, Outcome
@@ -493,7 +493,7 @@ class Engine(Uncertainty):
             "format": FORMAT,
             "belief": plain_of(self.belief, None),
             **({"scatter": plain_of(scatter, None)} if len(scatter.C) else {}),
-            "posterior": {name: posterior[name] for name in REFRESHED},
+            "posterior": {name: posterior[name] for name in (*REFRESHED, "unit")},
             "front": plain_of(self.front, None),
             "cover": plain_of(self.cover, used),
             "learner": plain_of(self.learner, None),
@@ -534,6 +534,8 @@ class Engine(Uncertainty):
         arrays = arrays_of(self._scene.posterior)
         fill_arrays({name: arrays[name] for name in REFRESHED}, state["posterior"])
         posterior, shares = self._scene.posterior, self.model.relative
+        if self.model.noise.mode in (POOLED, OWN):  # older snapshots have none
+            posterior.unit[:] = state["posterior"].get("unit", posterior.unit)
         if self.model.control >= 0:  # as `follow_control` has left it at the last look
             level = np.abs(posterior.mu[self.model.control])
             posterior.slack[:] = np.where(shares > 0.0, -shares * level, posterior.slack)

@@ -80,6 +80,10 @@ class Holder:
         usual = np.where(usual > 0.0, usual, np.nan)  # exact: compared when it is told
         self._usual = np.broadcast_to(usual, (problem.K, problem.d))
         self._own = given_deviations(problem)
+        self._all_known = {
+            own: bool(np.isfinite(sd).all())
+            for own, sd in ((True, self._own), (False, self._usual))
+        }
         self._arms = {arm: place for place, arm in enumerate(problem.arms)}
         self._of: list[list[Result]] = [[] for _ in problem.arms]
         self._count = np.zeros(len(self._arms), np.int64)
@@ -205,7 +209,7 @@ class Holder:
         """Whether a result is far outside what was measured of the other arms."""
         x = self._compared(result)
         least, most = self._ends.without(arm)
-        if not ((x < least) | (x > most)).any() and np.isfinite(self._sd).all():
+        if self._all_known[self.own_noise] and not ((x < least) | (x > most)).any():
             return False  # without a look at every arm, of which there may be thousands
         others = self._count > 0
         others[arm] = False
