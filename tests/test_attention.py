@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import math
+import os
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from psips.__main__ import command
 from psips.attention import attentively
 from psips.kernels.jit import kernel
 from psips.problem import Problem
@@ -111,6 +113,17 @@ def test_ctrl_c_while_modules_are_imported(start: str, module: str) -> None:
     words = [sys.executable, "-c", code]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_ctrl_c_before_the_command_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    ended: list[int] = []
+    monkeypatch.setattr("psips.cli.command", interrupted)
+    monkeypatch.setattr(os, "_exit", ended.append)
+    command()
+    assert ended == [130]
 
 
 def test_other_threads_call_as_ever() -> None:

@@ -97,6 +97,12 @@ def test_what_a_command_does_is_not_cut_off_in_the_list(
     assert [line for line in listed.splitlines() if line.endswith("...")] == []
 
 
+@pytest.mark.parametrize("words", [["study"], ["serve", "token"]], ids=" ".join)
+def test_a_group_without_a_command_shows_its_help(run: Any, words: list[str]) -> None:
+    _, out, err = run(*words)
+    assert f"Usage: psips {' '.join(words)} [OPTIONS] COMMAND" in out + err
+
+
 def texts(command: Any) -> list[str]:
     return [param.help for param in command.params if getattr(param, "help", None)]
 

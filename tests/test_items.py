@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from psips import InputError, Problem, Session
+from psips.plots.history import evidence_over_time, history_of
 from psips.problem.instances import Instance
 
 MEANS = np.array([[3.0, 3.0], [2.0, 1.0], [2.2, 2.5], [1.0, 0.5]])
@@ -184,3 +185,17 @@ def test_a_tolerance_goes_with_items_and_limits_do_not() -> None:
     assert took[0.4] < took[None]
     with pytest.raises(InputError, match="leave the limits out, or the blocks"):
         Session(problem(limits=["cost <= 3"]), rng=1)
+
+
+def test_the_evidence_over_time_ends_where_the_session_is() -> None:
+    """Told again in their order, results of one item are still known to share it."""
+    session = Session(problem(), rng=1, stopping="glr", calibration="measured")
+    go(session, Lab(1), 60)
+    found = evidence_over_time(history_of(session), 4)
+    assert found.results[-1] == 60
+    value, threshold = session.engine.ratio()
+    assert found.value[-1] == pytest.approx(value, rel=1e-9)
+    assert found.threshold[-1] == pytest.approx(threshold)
+    early = Session(problem(), rng=1, stopping="glr", calibration="measured")
+    go(early, Lab(1), int(found.results[-2]))
+    assert found.value[-2] == pytest.approx(early.engine.ratio()[0], rel=1e-9)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import numpy as np
 import pytest
 
@@ -60,3 +62,17 @@ def test_growth_is_the_slope() -> None:
         for size in (1, 10, 100)
     ]
     assert bench.growth(rows)["K"] == pytest.approx(1.5)
+
+
+def test_one_size_grows_and_the_others_do_not() -> None:
+    """Up to 1,000 answers: more take time to make."""
+    sizes: dict[str, list[float]] = {}
+    for what, _, problem, theta, delta, rounds, size in islice(bench._growing(), 12):
+        sizes.setdefault(what, []).append(size)
+        assert {"K": problem.K, "d": problem.d, "|Z|": problem.n}[what] == size
+        assert (problem.unstructured, problem.d) == (what != "|Z|", size if what == "d" else 3)
+        assert problem.model.h == (10 if what == "|Z|" else problem.K)
+        assert GaussianEnvironment(problem, theta).means.shape == (problem.K, problem.d)
+        assert 0.0 < delta < 1.0
+        assert rounds > problem.K
+    assert sizes == {"K": [10, 30, 100, 300, 1000], "d": [2, 3, 4, 5, 6], "|Z|": [100, 1000]}

@@ -47,6 +47,16 @@ def send(browser: httpx.Client, path: str, fields: dict, **more: object) -> http
     return browser.post(path, data={"form_token": token, **fields}, **more)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("page", ["results", "log"])
+def test_numbers_in_an_address_are_bounded(alone: Served, page: str) -> None:
+    with alone.visitor() as browser:
+        while browser.get(PATH).status_code == 503:  # the study is being read
+            time.sleep(0.1)
+        for before, code in ((0, 200), (2**31, 200), (2**31 + 1, 422), (-1, 422), ("x", 422)):
+            answer = browser.get(f"{PATH}/{page}", params={"before": before})
+            assert answer.status_code == code, (before, answer.text)
+
+
 def test_the_list(served: Served) -> None:
     tell_all(served.store)
     with served.visitor("viewer") as browser:
