@@ -8,9 +8,9 @@ each folder of the package in turn. A mutant lives in a copy of the tree; the te
 what was changed, or name it, are run there, those nearest to it first, until one fails or the
 time is over. A failure counts only if the same test passes without the change.
 
-Mutants of kernels are run without compiling (NUMBA_DISABLE_JIT), for they would have all
-kernels compiled again. Survivors are judged by hand: `mutations.json` keeps those that change
-nothing that anybody could see, with the reason.
+Mutants of kernels are run without compiling first (NUMBA_DISABLE_JIT), for they have all
+kernels that are needed compiled again. Survivors are judged by hand: `mutations.json` keeps
+those that change nothing that anybody could see, with the reason.
 """
 
 from __future__ import annotations
@@ -31,12 +31,11 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "psips"
 JUDGED = Path(__file__).with_suffix(".json")
-EACH = 100  # seconds that a test may take
-INTERPRETED = 25  # .. without compiling
 NEAREST = 2  # test files that are run first, before all others
 OWN = {  # tests of a folder, where their names do not say so
     "adapters": ["test_design", "test_evaluate"],
@@ -79,7 +78,10 @@ class Mutant:
     @property
     def key(self) -> str:
         """A name that does not depend on line numbers."""
-        flat = " ".join(f"{self.old} -> {self.new}".split())
+        text = (SOURCE / self.file).read_bytes()
+        start = text.rfind(b"\n", 0, self.start) + 1
+        line = text[start : text.find(b"\n", self.end)].decode()
+        flat = " ".join(f"{line}: {self.old} -> {self.new}".split())
         return f"{self.file}:{self.within}: {flat}"
 
 
@@ -282,69 +284,85 @@ def _importers(module: str) -> list[str]:
     return found
 
 
+class Way(NamedTuple):
+    """How tests are run: settings, and how many seconds each may take."""
+
+    name: str
+    settings: dict[str, str]
+    each: float
+
+
+PLAIN = Way("compiled", {}, 100.0)
+INTERPRETED = Way("interpreted", {"NUMBA_DISABLE_JIT": "1"}, 25.0)
+RECOMPILED = Way("recompiled", {"NUMBA_CACHE_DIR": "recompiled"}, 200.0)
+
+
 @dataclass
 class Trial:
     """A copy of the tree, in which tests are run, and tests that fail without any change."""
 
     folder: Path
     limit: float
-    hopeless: dict[bool, set[str]]
+    hopeless: dict[str, set[str]]
 
     def outcome(self, mutant: Mutant) -> tuple[str, str]:
-        """Apply a mutant and run its tests; return what came of it, and by which test."""
+        """Apply a mutant and run its tests; return what came of it, and by which test.
+
+        Of a kernel first without compiling; steps of a run work only if they are compiled.
+        """
         place = self.folder / "src" / "psips" / mutant.file
         before, times = place.read_bytes(), place.stat()
-        place.write_bytes(before[: mutant.start] + mutant.new.encode() + before[mutant.end :])
-        try:
-            compile(place.read_text(), str(place), "exec")
-        except SyntaxError:
-            return "caught", "not Python"
-        plain = mutant.file.startswith("kernels/")
-        files, end = tests_for(mutant), time.monotonic() + self.limit
-        first = NEAREST
-        try:
+        changed = before[: mutant.start] + mutant.new.encode() + before[mutant.end :]
+        ways = [INTERPRETED, RECOMPILED] if mutant.file.startswith("kernels/") else [PLAIN]
+        found = "survived", ""
+        for way in ways:
+            files, end, first = tests_for(mutant), time.monotonic() + self.limit, NEAREST
+            if way is RECOMPILED:
+                end += 2.0 * self.limit
+                shutil.rmtree(self.folder / "recompiled", ignore_errors=True)
             while files:
-                failed = self.first_failure(files[:first], plain, end)
+                place.write_bytes(changed)
+                failed = self.first_failure(files[:first], way, end)
+                place.write_bytes(before)
+                os.utime(place, ns=(times.st_atime_ns, times.st_mtime_ns))
                 if failed == "time":
-                    return "survived", f"time was over with {len(files)} files left"
+                    found = "survived", f"time was over with {len(files)} files left"
+                    break
                 if failed == "":
                     files, first = files[first:], 2 * first
-                elif self._passes_unchanged(failed, plain, mutant):
+                elif self._passes(failed, PLAIN if way is RECOMPILED else way):
                     return "caught", failed
                 else:
-                    self.hopeless[plain].add(failed)
-            return "survived", "no test is left that could notice"
-        finally:
-            place.write_bytes(before)
-            os.utime(place, ns=(times.st_atime_ns, times.st_mtime_ns))
+                    self.hopeless.setdefault(way.name, set()).add(failed)
+            else:
+                found = "survived", "no test is left that could notice"
+        return found
 
-    def _passes_unchanged(self, test: str, plain: bool, mutant: Mutant) -> bool:
-        place = self.folder / "src" / "psips" / mutant.file
-        changed, whole = place.read_bytes(), (SOURCE / mutant.file).read_bytes()
-        place.write_bytes(whole)
-        found = self.first_failure([test], plain, time.monotonic() + 3 * EACH)
-        place.write_bytes(changed)
-        return found == ""
+    def _passes(self, test: str, way: Way) -> bool:
+        """Whether a test passes without any change."""
+        return self.first_failure([test], way, time.monotonic() + 3.0 * way.each) == ""
 
-    def first_failure(self, tests: list[str], plain: bool, end: float) -> str:
+    def first_failure(self, tests: list[str], way: Way, end: float) -> str:
         """Return the first test that fails; "" if none does, "time" if the time is over."""
-        each = INTERPRETED if plain else EACH
-        out = self.folder / "outcome.txt"
-        out.unlink(missing_ok=True)
-        skip = [f"--deselect={one}" for one in sorted(self.hopeless[plain])]
+        failed, begun = self.folder / "failed.txt", self.folder / "begun.txt"
+        for path in (failed, begun):
+            path.unlink(missing_ok=True)
+        skip = [f"--deselect={one}" for one in sorted(self.hopeless.get(way.name, ()))]
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
-        command += ["-p", "noting", "-o", f"timeout={each}", *tests, *skip]
-        environment = {
-            **os.environ,
-            "PYTHONPATH": f"{self.folder / 'src'}{os.pathsep}{self.folder}",
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "NOTED": str(out),
-            **({"NUMBA_DISABLE_JIT": "1"} if plain else {}),
-        }
+        command += [
+            "-p",
+            "noting",
+            "-o",
+            f"timeout={way.each:g}",
+            "-o",
+            "timeout_method=thread",
+        ]
+        paths = f"{self.folder / 'src'}{os.pathsep}{self.folder}"
+        settings = {"PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1", **way.settings}
         running = subprocess.Popen(
-            command,
+            [*command, *tests, *skip],
             cwd=self.folder,
-            env=environment,
+            env={**os.environ, **settings},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -358,17 +376,26 @@ class Trial:
             return "time"
         if running.returncode in (0, 5):  # all passed, or there was nothing to run
             return ""
-        return out.read_text().split("\n")[0] if out.exists() else f"pytest: {said[-300:]}"
+        for path in (failed, begun):  # one that does not end, or ends everything, has begun
+            if path.exists():
+                return path.read_text().split("\n")[0]
+        return f"pytest: {said[-300:]}"
 
 
 NOTING = """
-import os
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
 def note(report):
     if report.failed:
-        with open(os.environ["NOTED"], "a") as file:
+        with Path(HERE, "failed.txt").open("a") as file:
             file.write(report.nodeid + "\\n")
-pytest_runtest_logreport = note
-pytest_collectreport = note
+
+def pytest_runtest_logstart(nodeid):
+    Path(HERE, "begun.txt").write_text(nodeid)
+
+pytest_runtest_logreport = pytest_collectreport = note
 """
 
 
@@ -390,12 +417,17 @@ def diff_of(mutant: Mutant) -> str:
     return "".join(difflib.unified_diff(*pair, mutant.file, mutant.file, n=2))
 
 
+def judged() -> dict[str, str]:
+    """Return why mutants, by their keys, change nothing that anybody could see."""
+    return dict(json.loads(JUDGED.read_text())) if JUDGED.exists() else {}
+
+
 def report(rows: Sequence[tuple[Mutant, str, str]], seed: int) -> Iterator[str]:
     """Write a table, and the survivors' diffs."""
-    judged = json.loads(JUDGED.read_text()) if JUDGED.exists() else {}
+    reasons = judged()
     outcomes = []
     for mutant, outcome, _ in rows:
-        same = outcome == "survived" and mutant.key in judged
+        same = outcome == "survived" and mutant.key in reasons
         outcomes.append("equivalent" if same else outcome)
     caught, alive = outcomes.count("caught"), outcomes.count("survived")
     equal = outcomes.count("equivalent")
@@ -412,7 +444,7 @@ def report(rows: Sequence[tuple[Mutant, str, str]], seed: int) -> Iterator[str]:
     for (mutant, _, by), outcome in zip(rows, outcomes, strict=True):
         if outcome != "caught":
             yield f"\n{outcome} ({by}): `{mutant.key}`"
-            yield judged.get(mutant.key, "") + f"\n```diff\n{diff_of(mutant)}```"
+            yield reasons.get(mutant.key, "") + f"\n```diff\n{diff_of(mutant)}```"
 
 
 def main() -> None:
@@ -432,14 +464,15 @@ def main() -> None:
     if given.state and given.state.exists():
         known = json.loads(given.state.read_text())
     with tempfile.TemporaryDirectory(prefix="psips-mutants-") as place:
-        trial = Trial(Path(place), given.limit, {True: set(), False: set()})
+        trial = Trial(Path(place), given.limit, {})
         if not given.list:
             copy_tree(trial.folder)
         for number, mutant in enumerate(mutants, 1):
             if given.only and number not in given.only:
                 continue
             print(f"{number}. {mutant.kind}: {mutant.key}", flush=True)
-            if given.list or known.get(mutant.key, [""])[0] == "caught":
+            outcome = known.get(mutant.key, [""])[0]
+            if given.list or outcome == "caught" or (outcome and mutant.key in judged()):
                 continue
             begin = time.monotonic()
             known[mutant.key] = list(trial.outcome(mutant))

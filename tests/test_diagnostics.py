@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom
+from scipy.stats import beta, binom
 
 from laws import CAUGHT, FAIR
 from psips import check_results
@@ -243,6 +243,25 @@ def test_moments_of_the_autocorrelation() -> None:
     f, first, second = residuals.freedom, np.trace(MA), np.trace(MA @ MA)
     expected = (first / f, 2 * (f * second - first**2) / (f**2 * (f + 2)))
     assert deviations._moments(residuals.arms, residuals.sizes, f) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("n", [24, 25, 60])
+def test_the_law_of_the_autocorrelation_lies_between_its_extremes(n: int) -> None:
+    """These are the eigenvalues of the form it is made of."""
+    rng = np.random.default_rng(n)
+    arms, values = table(rng, n, 3)
+    found = residuals_of(arms, values)
+    A = np.diag(np.full(n - 1, 0.5), 1)
+    low, *_, high = np.linalg.eigvalsh(A + A.T)
+    mean, variance = deviations._moments(found.arms, found.sizes, found.freedom)
+    centre, width = (mean - low) / (high - low), high - low
+    total = centre * (1 - centre) * width**2 / variance - 1
+    law = beta(centre * total, (1 - centre) * total, low, width)
+    for c, one in enumerate(deviations.autocorrelation(found)):
+        x = found.values[:, c]
+        r = x @ (A + A.T) @ x / (x @ x)
+        assert one.size == pytest.approx(r - mean)
+        assert one.p_value == pytest.approx(min(1.0, 2 * 2 * min(law.cdf(r), law.sf(r))))
 
 
 def test_the_variance_of_the_skewness() -> None:
