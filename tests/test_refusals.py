@@ -118,7 +118,11 @@ FILES: list[tuple[str, str]] = [
         own(objectives='objectives = [{name = "x", variance = [1]}]'),
         "must be a number, got [1]",
     ),
-    (own(objectives='objectives = [{name = "x", variance = 0}]'), "positive and finite, got 0"),
+    (own(objectives='objectives = [{name = "x", variance = 0}]'), "every metric is exact"),
+    (
+        own(objectives='objectives = [{name = "x", variance = -1}]'),
+        "positive and finite, got -1",
+    ),
     (own(objectives='objectives = [{name = "x", variance = nan}]'), "positive and finite"),
     (
         own(objectives=f'objectives = [{{name = "x", variance = {HUGE}}}]'),
