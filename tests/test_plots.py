@@ -271,4 +271,4 @@ def test_after_a_stop_the_legend_says_that_the_set_is_claimed() -> None:
     for session, words in ((stopped, "the set"), (open_, "candidate")):
         labels = [mark.label for mark in fronts.used_marks(session.status())]
         assert any(words in label for label in labels)
-        assert all(words in label or label == "proven out" for label in labels)
+        assert all(words in label or label == "proven not optimal" for label in labels)

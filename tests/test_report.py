@@ -288,3 +288,47 @@ def test_no_window_is_left_behind(study: Study) -> None:
     before = pyplot.get_fignums()
     report(study, at)
     assert pyplot.get_fignums() == before
+
+
+def stopped_study(name: str, goal: str | None = None, **keys: object) -> Study:
+    """A study that has stopped without a proof of every answer, and a correction by Ann."""
+    means = {"hot": (3.0, 0.2), "warm": (2.0, 0.7), "cold": (0.5, 0.1)}
+    problem = Problem(
+        objectives=["taste", "price"], covariance=[1.0, 1.0], arms=list(means), **keys
+    )
+    made = Study.create(problem, "sqlite://", name=name, seed=1, user="Ann Other", goal=goal)
+    rng = np.random.default_rng(2)
+    while not made.stopped:
+        (ticket,) = made.ask()
+        made.tell(ticket, rng.normal(means[ticket.arm], 1.0))
+    made.correct((*made.told[0].values[:1], 0.25), result=1, reason="misread")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("keys", "says"),
+    [
+        ({}, "Pareto-optimal: "),
+        ({"epsilon": 0.2}, "Pareto-optimal within the tolerance: "),
+        ({"goal": "1 optimal"}, "Goal, 1 optimal: proven optimal: hot"),
+    ],
+)
+def test_a_stopped_report_does_not_contradict_itself(keys: dict, says: str) -> None:
+    """What the banner declares optimal is neither open nor a candidate further down."""
+    study = stopped_study("s", **keys)
+    text = Page(report(study)).text
+    assert says in text
+    undecided = "candidate, undecided" in text
+    assert undecided == ("goal" in keys)  # of a goal the others are not decided
+    assert ("as declared at the stop" in text) == ("goal" not in keys)
+    assert "candidate, open" not in text
+    open_ = (study.status().answers["verdict"] == "open").any()
+    assert open_  # or there would be nothing to contradict
+    assert ("not by itself" in text) == ("goal" not in keys)
+
+
+def test_corrections_name_who_made_them() -> None:
+    html = report(stopped_study("s"))
+    changes = html[html.index("Corrections and withdrawals") :].split("</table>")[0]
+    assert "<th>who</th>" in changes.replace(' scope="col"', "")
+    assert "Ann Other" in changes

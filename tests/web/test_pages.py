@@ -140,6 +140,29 @@ def test_noise_that_is_estimated(url: str) -> None:
     assert html.count("not known yet") == 2
 
 
+@pytest.mark.parametrize("goal", [None, "1 optimal"])
+def test_a_stopped_page_does_not_contradict_itself(url: str, goal: str | None) -> None:
+    """What the banner declares is not open in the legend; of a goal only that is declared."""
+    means = {"hot": (3.0, 0.2), "warm": (2.0, 0.7), "cold": (0.5, 0.1)}
+    problem = Problem(objectives=["taste", "price"], covariance=[1.0, 1.0], arms=list(means))
+    rng = np.random.default_rng(2)
+    with open_store(url) as store:
+        study = Study.create(problem, store, name="stopped", seed=1, goal=goal)
+        while not study.stopped:
+            (ticket,) = study.ask()
+            study.tell(ticket, rng.normal(means[ticket.arm], 1.0))
+        assert (study.status().answers["verdict"] == "open").any()
+        with running(url) as where, httpx.Client(base_url=where) as http:
+            html = http.get("/studies/stopped").text
+    legend = html.split('class="legend">')[1].split("</p>")[0]
+    banner = html.split('class="answer done">')[1].split("</p>")[0]
+    assert "open" not in legend
+    assert ("undecided" in legend) == (goal is not None)
+    assert ("as declared at the stop" in legend) == (goal is None)
+    assert ("Pareto-optimal: " in banner) == (goal is None)
+    assert ("Goal, 1 optimal" in banner) == (goal is not None)
+
+
 def test_any_two_objectives_and_hiding(url: str) -> None:
     problem = Problem(objectives=["a", "b", "c"], covariance=[1.0] * 3, arms=["x", "y"])
     with open_store(url) as store:

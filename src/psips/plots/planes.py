@@ -37,18 +37,20 @@ class Mark(NamedTuple):
 
 
 MARKS = (
-    Mark("candidate, proven in", "D", GREEN, True),
-    Mark("candidate, not proven", "o", BLUE, True),
-    Mark("not a candidate, not proven", "o", VERMILION, False),
-    Mark("proven out", "x", GREY, True),
+    Mark("candidate, proven optimal", "D", GREEN, True),
+    Mark("candidate, undecided", "o", BLUE, True),
+    Mark("not a candidate, undecided", "o", VERMILION, False),
+    Mark("proven not optimal", "x", GREY, True),
 )
 # .. and what the same kinds are once the set is claimed, whether or not it is proven
 CLAIMED = (
-    "in the set, proven by itself",
-    "in the set, as claimed at the stop",
-    "not in the set, as claimed at the stop",
-    "proven out",
+    "in the set, proven optimal",
+    "in the set, as declared at the stop",
+    "not in the set, as declared at the stop",
+    "proven not optimal",
 )
+# .. with a tolerance other words are true of what is proven
+PROVEN_IN, PROVEN_OUT = "proven optimal", "proven not optimal"
 
 
 def _mark(candidate: bool, verdict: str) -> int:
@@ -68,7 +70,11 @@ def marks_of(known: Status) -> list[int]:
 
 def label_of(known: Status, mark: int) -> str:
     """Say what one of MARKS means: after a stop the set is claimed, unless there is a goal."""
-    return CLAIMED[mark] if known.stopped and not known.goal else MARKS[mark].label
+    text = CLAIMED[mark] if known.stopped and not known.goal else MARKS[mark].label
+    if known.tolerated is not None:
+        text = text.replace(PROVEN_IN, "proven: may be in")
+        text = text.replace(PROVEN_OUT, "proven: may be left out")
+    return text
 
 
 def used_marks(known: Status) -> list[Mark]:

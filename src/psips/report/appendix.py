@@ -18,10 +18,11 @@ from psips.version import __version__
 
 
 def changes(state: State, events: Sequence[Event]) -> str:
-    """List the corrections, withdrawals and confirmations, with their reasons."""
+    """List the corrections, withdrawals and confirmations, with who made them and why."""
     rows = []
     for event in events:
         data = event.payload
+        who = data.get("by", {}).get("user", "not recorded")
         reason = data.get("reason", "")
         awaits = data.get("awaits") and event.seq in state.proposals
         note = " (waits for another person)" if awaits else ""
@@ -30,22 +31,22 @@ def changes(state: State, events: Sequence[Event]) -> str:
                 [f"result {n}" for n in data["results"]]
                 + [f"event {n}" for n in data["events"]]
             )
-            rows.append([in_utc(event.at), "confirmed", what, reason])
+            rows.append([in_utc(event.at), who, "confirmed", what, reason])
         elif event.kind == CORRECTED:
             arm = state.ledger.result(data["result"]).arm
             old, new = (_values(data[key]) for key in ("instead_of", "values"))
             what = f"result {data['result']} ({arm}): {old} became {new}{note}"
-            rows.append([in_utc(event.at), "corrected", what, reason])
+            rows.append([in_utc(event.at), who, "corrected", what, reason])
         elif event.kind == WITHDRAWN:
             for number in data["results"]:
                 result = state.ledger.result(number)
                 what = f"result {number} ({result.arm}){note}"
-                rows.append([in_utc(event.at), "withdrawn", what, reason])
+                rows.append([in_utc(event.at), who, "withdrawn", what, reason])
             for ticket in data["tickets"]:
-                rows.append([in_utc(event.at), "cancelled", f"ticket {ticket}", reason])
+                rows.append([in_utc(event.at), who, "cancelled", f"ticket {ticket}", reason])
     if not rows:
         return "<h2>Corrections and withdrawals</h2>\n<p>None.</p>"
-    head = ["when", "what", "which", "reason"]
+    head = ["when", "who", "what", "which", "reason"]
     return f"<h2>Corrections and withdrawals</h2>\n{table(head, rows)}"
 
 

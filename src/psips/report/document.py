@@ -19,6 +19,7 @@ from psips.report.appendix import changes, features, in_utc, log
 from psips.report.choice import chosen
 from psips.report.design import design_of
 from psips.report.page import figures, legend, page, table
+from psips.report.verdict_words import verdict_words
 from psips.rules.promises import (
     evidence_caption,
     kind_of_promise,
@@ -265,13 +266,14 @@ def front_of(source: Session | Study, known: Status) -> str:
         return ""
     problem = source.problem
     region = "interval" if problem.d == 1 else "ellipse"
+    of_set = "set declared at the stop" if known.stopped and not known.goal else "candidate set"
     caption = (
         f"Estimated means. The {region} of an answer holds its true mean with posterior "
-        "probability 0.95. The candidate set is filled; answers proven to be Pareto-optimal "
+        f"probability 0.95. The {of_set} is filled; answers proven to be Pareto-optimal "
         "are diamonds, those proven not to be are grey crosses."
     )
     if problem.d == 2:
-        caption += " What lies behind the line is dominated by the candidate set."
+        caption += f" What lies behind the line is dominated by the {of_set}."
     elif problem.d > 2:
         caption += (
             " The broken line is the front in the two objectives drawn: an answer behind it "
@@ -289,20 +291,13 @@ def front_of(source: Session | Study, known: Status) -> str:
 def _verdicts(state: State, known: Status) -> str:
     proven = kind_of_promise(state.rules) == PROVEN
     head = ["answer", "finding", "probability of being optimal", "proof", "reason"]
-    words = {"in": "optimal", "out": "not optimal", "open": "not yet"}
-    if known.tolerated is not None:
-        words.update({"in": "may be in", "out": "may be left out"})
     rows = []
     for answer, row in known.answers.iterrows():
         name = f"{answer} (also {row['also']})" if row["also"] else answer
-        shown = chance(row["probability"])
-        finding = words["in"] if row["candidate"] else words["out"]
-        if not known.stopped or (known.goal and row["verdict"] == "open"):
-            finding = "candidate" if row["candidate"] else ""
-        proof = words[row["verdict"]]
-        if row["verdict"] == "open" and known.stopped and proven and not known.goal:
-            proof = f"{finding}, with the set"
-        rows.append([name, finding, shown, proof, row["reason"]])
+        words = verdict_words(known, proven, row["candidate"], row["verdict"])
+        rows.append(
+            [name, words.finding, chance(row["probability"]), words.proof, row["reason"]]
+        )
     finding = (
         f"Finding: what the stopping rule concludes ({short_promise(state.rules)})."
         if known.stopped

@@ -19,7 +19,9 @@ from psips.plots.history import (
 from psips.plots.planes import label_of, marks_of
 from psips.problem import Problem
 from psips.problem.instances import Results
-from psips.rules.promises import evidence_caption, promise, short_promise
+from psips.report.verdict_words import verdict_words
+from psips.rules.promises import evidence_caption, kind_of_promise, promise, short_promise
+from psips.rules.stopping import PROVEN
 from psips.session.progress import hardest
 from psips.session.status import Status
 from psips.session.tolerated import Saving, savings, suggested
@@ -53,6 +55,8 @@ class Answer(NamedTuple):
     verdict: str
     reason: str
     probability: float
+    finding: str  # what the stopping rule concludes
+    proof: str  # what is proven of it by itself
 
     @property
     def measured(self) -> bool:
@@ -128,7 +132,7 @@ def look_at(state: State, at: str, store: Store, before: Look | None = None) -> 
         problem=problem,
         status=known,
         data=status_data(state, known, tickets),
-        answers=_answers(problem, known),
+        answers=_answers(problem, known, kind_of_promise(state.rules) == PROVEN),
         arms=list(zip(problem.arms, *_counts(known), strict=True)),
         holding_up=[] if known.stopped else hardest(found, HOLDING_UP),
         tickets=tickets,
@@ -166,7 +170,7 @@ def _counts(known: Status) -> tuple[list[int], list[int]]:
     return known.arms["pulls"].tolist(), known.arms["pending"].tolist()
 
 
-def _answers(problem: Problem, known: Status) -> list[Answer]:
+def _answers(problem: Problem, known: Status, proven: bool) -> list[Answer]:
     table = known.answers
     assert known.covariances is not None
     means = np.column_stack([table[f"{o} estimate"] for o in problem.labels])
@@ -185,9 +189,12 @@ def _answers(problem: Problem, known: Status) -> list[Answer]:
             known.covariances[place],
             marks[place],
             label_of(known, marks[place]),
-            *row,
+            *(candidate, verdict, reason, probability),
+            *verdict_words(known, proven, candidate, verdict),
         )
-        for place, (name, row) in enumerate(zip(problem.answers, rest, strict=True))
+        for place, (name, (candidate, verdict, reason, probability)) in enumerate(
+            zip(problem.answers, rest, strict=True)
+        )
     ]
 
 

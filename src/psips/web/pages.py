@@ -185,7 +185,7 @@ def show(
         name=desk.name,
         path=slug(desk.name),
         picture=Markup(charts.front(look, x, y, hide)),
-        marks=sorted({a.mark for a in look.answers if a.measured}),
+        marks=sorted({(a.mark, a.label) for a in look.answers if a.measured}),
         x=x,
         y=y,
         hide=hide,
