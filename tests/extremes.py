@@ -14,6 +14,7 @@ import tempfile
 import time
 import traceback
 import warnings
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -236,14 +237,13 @@ class Case:
     def _plan(self) -> None:
         from psips.simulation.planning import plan
 
-        nothing: dict[str, Any] = dict.fromkeys(
-            ("results", "guess", "items", "seed", "budget", "goal")
-        )
-        delta = self.choices.get("delta")
-        file = ProblemFile(
-            *(Path("extreme.toml"), self.problem, self.means, "gaussian"),
-            **{**nothing, "delta": delta, "rules": {}, "study": {}},
-        )
+        given = {
+            **dict.fromkeys(field.name for field in fields(ProblemFile)),
+            **{"path": Path("extreme.toml"), "problem": self.problem, "theta": self.means},
+            **{"noise": "gaussian", "rules": {}, "study": {}},
+            "delta": self.choices.get("delta"),
+        }
+        file = ProblemFile(**given)  # type: ignore[arg-type]
         assert plan(file, deltas=(), runs=2, cap=200).to_dict()
 
     def _web(self) -> None:
