@@ -29,7 +29,7 @@ CUTS = 40
 def told(event: Event) -> tuple[str, dict[str, Any]]:
     """An event without what tells one recording of it from another."""
     data = event.payload
-    for name in ("key", "by", "id"):
+    for name in ("key", "by", "id", "request"):
         data.pop(name, None)
     for ticket in data.get("tickets", []):
         if isinstance(ticket, dict):

@@ -106,6 +106,10 @@ class Exact:
         self.values[arm, new] = x[new]
         return self.columns != before
 
+    def close(self) -> None:
+        """Take all metrics that were not registered as exact for noisy, for good."""
+        self._varied |= self._eligible
+
     def forget(self) -> None:
         """Let go of results that nobody will have to be told again."""
         if self.rows and not self._open.any():
@@ -153,13 +157,20 @@ class Exact:
     @property
     def words(self) -> str:
         """What is taken for exact without having been registered so; empty if nothing is."""
+        return self.words_since(self.given_up)
+
+    def words_since(self, before: tuple[int, ...]) -> str:
+        """Return the same, with those of the metrics ``before`` that have turned out noisy."""
         texts = []
         if self.found:
             texts.append(_said(self.problem, self.found, "repeat", "treated as exact"))
-        if self.given_up:
-            names = listing([self.problem.objectives[c] for c in self.given_up])
-            was = "was" if len(self.given_up) == 1 else "were"
-            texts.append(f"{names} {was} taken for exact until a result differed: it has noise")
+        lost = [c for c in self.given_up if c in before]
+        if lost:
+            names = listing([self.problem.objectives[c] for c in lost])
+            was, it_has = ("was", "it has") if len(lost) == 1 else ("were", "they have")
+            texts.append(
+                f"{names} {was} taken for exact until a result differed: {it_has} noise"
+            )
         return "; ".join(texts)
 
     def snapshot(self) -> dict[str, Any]:

@@ -475,7 +475,9 @@ class Session(Known):
 
     def restore_exact(self, kept: dict[str, Any] | None) -> None:
         """Take over what `kept_exact` gave, before the run is restored."""
-        if kept is not None:
+        if kept is None:  # nothing was exact, and nothing could be found any more
+            self.exact.close()
+        else:
             self.exact.restore(kept)
             self._begin()
 

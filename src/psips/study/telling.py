@@ -78,7 +78,7 @@ class Telling:
         self._delivery, self._again = delivery, again
         self.slips: list[str] = []
         self._held_before: set[int] | None = None
-        self._exact_before: str | None = None
+        self._exact_before: tuple[int, ...] | None = None
 
     def __call__(self, state: State, _: str) -> Entry | None:
         """Return the event; None if every result is known."""
@@ -86,7 +86,7 @@ class Telling:
         if self._delivery is not None and not self._again:
             check_repetition(self._delivery, told, state.files)
         check_exact(state, told)
-        self._exact_before = state.session.exact.words
+        self._exact_before = state.session.exact.found
         self._held_before = {result.number for result in state.ledger.held}
         results = state.ledger.results
         self.slips = find_slips(state.problem, self._study, results, told)
@@ -136,8 +136,8 @@ class Telling:
 
     def _said(self, state: State) -> str:
         """Say what these results have shown of exact metrics; empty if nothing."""
-        words = state.session.exact.words
-        return words if self._exact_before not in (None, words) else ""
+        exact, before = state.session.exact, self._exact_before
+        return exact.words_since(before) if before not in (None, exact.found) else ""
 
     def _held(self, state: State, new: tuple[int, ...]) -> tuple[int, ...]:
         """Return what is held now in every arm in which these results put one on hold."""
