@@ -73,13 +73,10 @@ def test_draws(hit: float, budget: float, shown: float | None, fraction: float) 
 
 def test_a_ratio() -> None:
     found = evidence.of_ratio(run(), never)
-    assert found == {"evidence": 2.0, "threshold": 8.0, "fraction": 0.25, "remaining": 150.0}
-    assert evidence.of_ratio(run(True), never)["remaining"] == 0.0
+    assert found == {"evidence": 2.0, "threshold": 8.0, "fraction": 0.25}
     assert evidence.of_ratio(run(True), never)["fraction"] == 1.0
     early = evidence.of_ratio(run(ready=False), never)
-    assert early == {"evidence": 0.0, "threshold": None, "fraction": 0.0, "remaining": None}
+    assert early == {"evidence": 0.0, "threshold": None, "fraction": 0.0}
     none = run()
     none.ratio = lambda: (0.0, 8.0)
-    assert evidence.of_ratio(none, never)["remaining"] is None
-    none.ratio = lambda: (7.999, 8.0)
-    assert evidence.of_ratio(none, never)["remaining"] == 1.0
+    assert evidence.of_ratio(none, never)["fraction"] == 0.0
