@@ -68,7 +68,7 @@ def tasks(contest: Contest, n: int) -> list[Task]:
 
 
 def test_samples_are_left_out_once_the_set_is_known(tmp_path) -> None:
-    contest = Contest(SKILL, ["quality", "thrift"], seed=1)
+    contest = Contest(SKILL, {"quality": "max", "thrift": "max"}, seed=1)
     logs = run_tasks(
         tasks(contest, 120),
         model="mockllm/model",
@@ -90,7 +90,9 @@ def test_samples_are_left_out_once_the_set_is_known(tmp_path) -> None:
 
 
 def test_what_comes_after_the_stop_does_not_reopen_it() -> None:
-    contest = Contest(SKILL, ["quality", "thrift"], seed=1, values=lambda scores: scores)
+    contest = Contest(
+        SKILL, {"quality": "max", "thrift": "max"}, seed=1, values=lambda scores: scores
+    )
     items = [f"q{j}" for j in range(300)]
     contest.begin(items)
     stops = set()
@@ -106,7 +108,9 @@ def test_what_comes_after_the_stop_does_not_reopen_it() -> None:
 
 
 def test_a_dataset_that_ends_is_measured_whole(tmp_path) -> None:
-    contest = Contest(SKILL, ["quality", "thrift"], seed=1, delta=1e-9, patience=0.2)
+    contest = Contest(
+        SKILL, {"quality": "max", "thrift": "max"}, seed=1, delta=1e-9, patience=0.2
+    )
     logs = run_tasks(
         tasks(contest, 6),
         model="mockllm/model",
