@@ -80,7 +80,7 @@ def log_likelihood(nu: float, d0: float, log_ratio: float) -> float:
 
 @part
 def fit_prior(s: Scatter, c: int) -> None:
-    """Estimate s0^2 and d0 of objective ``c``, zeros where arms inform nobody."""
+    """Estimate s0^2 and d0 of objective ``c``, zeros where arms do not inform each other."""
     K = s.count.shape[0]
     logs, nu = floats(K), floats(K)
     m = 0
