@@ -7,6 +7,11 @@ import struct
 import zipfile
 
 SHEET = "xl/worksheets/sheet1.xml"
+TEXTS = "xl/sharedStrings.xml"
+SHARED = (
+    f'<Override PartName="/{TEXTS}" ContentType="application/vnd.openxmlformats-officedocument'
+    '.spreadsheetml.sharedStrings+xml"/>'
+).encode()
 SPACE = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
 ROWS = [["arm", "efficacy", "toxicity"], ["A", 1, 2], ["B", 3, 4]]
 
@@ -24,14 +29,16 @@ def empty_cell_in_the_last_row() -> bytes:
     return data.getvalue()
 
 
-def workbook(rows: bytes, times: int = 1, part: str = SHEET) -> bytes:
+def workbook(
+    rows: bytes, times: int = 1, part: str = SHEET, after: str = "", texts: str | None = None
+) -> bytes:
     """A workbook with one part replaced: its sheet has these rows, over and over."""
     import openpyxl
 
     plain, data = io.BytesIO(), io.BytesIO()
     openpyxl.Workbook().save(plain)
     heads = {
-        SHEET: (f"<worksheet {SPACE}><sheetData>", "</sheetData></worksheet>"),
+        SHEET: (f"<worksheet {SPACE}><sheetData>", f"</sheetData>{after}</worksheet>"),
         "xl/styles.xml": (f"<styleSheet {SPACE}><cellXfs>", "</cellXfs></styleSheet>"),
     }
     with (
@@ -40,13 +47,18 @@ def workbook(rows: bytes, times: int = 1, part: str = SHEET) -> bytes:
     ):
         for member in source.infolist():
             if member.filename != part:
-                made.writestr(member.filename, source.read(member))
+                copied = source.read(member)
+                if texts is not None:
+                    copied = copied.replace(b"</Types>", SHARED + b"</Types>")
+                made.writestr(member.filename, copied)
                 continue
             with made.open(part, "w") as file:
                 file.write(heads[part][0].encode())
                 for _ in range(times):
                     file.write(rows)
                 file.write(heads[part][1].encode())
+        if texts is not None:
+            made.writestr(TEXTS, f"<sst {SPACE}>{texts}</sst>")
     return data.getvalue()
 
 
@@ -58,6 +70,28 @@ def sheet_of_300_megabytes() -> bytes:
 def styles_without_end() -> bytes:
     """50 MB of formats, which take minutes and gigabytes to read."""
     return workbook(b"<xf/>" * 1000, 10_000, part="xl/styles.xml")
+
+
+def validation_of_90_megabytes() -> bytes:
+    """One attribute, of which each three letters become objects, and which expat rereads."""
+    areas = "A1 " * 30_000_000
+    after = f'<dataValidations><dataValidation sqref="{areas}"/></dataValidations>'
+    return workbook(b"<row><c><v>1</v></c></row>", after=after)
+
+
+def two_million_links() -> bytes:
+    links = '<hyperlink ref="A1"/>' * 2_000_000
+    return workbook(b"<row><c><v>1</v></c></row>", after=f"<hyperlinks>{links}</hyperlinks>")
+
+
+def four_million_texts() -> bytes:
+    return workbook(b"<row><c><v>1</v></c></row>", texts="<si><t>A</t></si>" * 4_000_000)
+
+
+def one_long_text_in_many_cells() -> bytes:
+    """27 GB of text, 3 MB of which is in the file."""
+    row = b'<row><c t="s"><v>0</v></c></row>'
+    return workbook(row, 9_000, texts=f"<si><t>{'A' * 3_000_000}</t></si>")
 
 
 def said_to_be_small(data: bytes, size: int = 50_000) -> bytes:

@@ -80,6 +80,14 @@ def models(n: int = 40) -> str:
     return "\n".join(lines) + "\n"
 
 
+def test_init_says_which_metrics_repeat_exactly(run: Any, folder: Path) -> None:
+    lines = ["arm,time,size", "O1,14.1,100", "O1,14.3,100", "O2,10.1,130", "O2,10.4,130"]
+    (folder / "flags.csv").write_text("\n".join([*lines, "O1,14.0,100", "O2,10.2,130"]) + "\n")
+    code, out, _ = run("init flags.csv")
+    assert code == 0
+    assert "size: less is better (guessed: look at it), exact: no noise" in out
+
+
 def test_init_sees_what_values_are_and_plan_follows(run: Any, folder: Path) -> None:
     """0 or 1, long tails, and the means of the sheet: `plan` goes on from there."""
     (folder / "models.csv").write_text(models())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import subprocess
 import sys
 import time
 from datetime import date, datetime
@@ -268,6 +269,11 @@ def test_formats_beside_the_table_cost_nothing(tmp_path: Path) -> None:
     ("make", "sentence"),
     [
         ("sheet_of_300_megabytes", r"unpacked it has 300,\d{3},\d{3} bytes, and at most"),
+        ("styles_without_end", r"has 50,\d{3},\d{3} bytes of formats or names"),
+        ("validation_of_90_megabytes", "more than 2,000,000 bytes of validation, links"),
+        ("two_million_links", "more than 2,000,000 bytes of validation, links"),
+        ("four_million_texts", "2,001,000 cells or more, .* at most 2,000,000"),
+        ("one_long_text_in_many_cells", "unpacked it has .* bytes, and at most 100,000,000"),
         ("parquet_of_50_million_rows", "50,000,000 cells or more, .* at most 2,000,000"),
         ("parquet_of_one_long_text", "unpacked it has .* bytes, and at most"),
         ("parquet_of_one_long_plain_text", "unpacked it has .* bytes, and at most"),
@@ -332,19 +338,19 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-@pytest.mark.parametrize("make", ["styles_without_end", "parquet_of_one_long_text"])
-def test_an_upload_costs_a_process_of_its_own(make: str) -> None:
-    """What no directory tells is bounded by the system."""
+def test_an_upload_costs_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What no limit tells beforehand is bounded by the system: time, and memory."""
     pytest.importorskip("openpyxl")
-    pytest.importorskip("pyarrow")
-    data = getattr(hostile_files, make)()
-    began, memory = time.monotonic(), peak()
-    with pytest.raises(
-        InputError, match=r"r\.x (could not be read in 20 seconds|is too large)"
-    ):
-        read_upload("r.x", data, 1000)
-    assert time.monotonic() - began < 30
-    assert peak() - memory < 50
+    pytest.importorskip("resource")
+    monkeypatch.setattr("psips.input.tabular.isolated.SECONDS", 0.05)
+    with pytest.raises(InputError, match=r"r\.x could not be read in 0\.05 seconds"):
+        read_upload("r.x", book(("May", ROWS)), 1000)
+    script = "from psips.input.tabular.isolated import _limit; {}bytearray(1_100_000_000)"
+    ends = [
+        subprocess.run([sys.executable, "-c", script.format(first)], stderr=subprocess.DEVNULL)
+        for first in ("", "_limit(); ")
+    ]
+    assert [one.returncode == 0 for one in ends] == [True, False]
 
 
 def test_an_upload_is_read_like_a_file(tmp_path: Path) -> None:

@@ -33,6 +33,21 @@ PROBLEM = Problem(
 MEANS = {"A": (5.0, 2.0), "B": (4.0, 1.0), "C": (3.0, 4.0), "D": (8.0, 5.0)}
 
 
+class Browser(httpx.Client):
+    """A browser, which looks again while a study is being read, as the page says that it does.
+
+    On a slow or busy machine that takes longer than a page waits.
+    """
+
+    def get(self, *where: Any, **how: Any) -> httpx.Response:
+        """Open a page; of a study the one with the study."""
+        end = time.monotonic() + 60
+        while "of this study is being read" in (answer := super().get(*where, **how)).text:
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        return answer
+
+
 @dataclass
 class Served:
     """A running server."""
@@ -57,7 +72,7 @@ class Served:
     @contextmanager
     def visitor(self, role: str | None = None) -> Iterator[httpx.Client]:
         """A browser, signed in with the token of a role."""
-        with httpx.Client(base_url=self.url, timeout=30) as client:
+        with Browser(base_url=self.url, timeout=30) as client:
             if role:
                 token = form_token(client.get("/sign-in").text)
                 sent = {"token": self.tokens[role], "form_token": token}

@@ -633,6 +633,32 @@ def test_wrong_tokens_lock_nobody_out(served: Served) -> None:
         assert tries(browser, served.tokens["viewer"]) == 303
 
 
+def test_wrong_tokens_of_programs_slow_down_wrong_ones(served: Served) -> None:
+    """They count with those of the pages; a valid one, and none at all, is answered as ever."""
+
+    def asks(http: httpx.Client, token: str) -> int:
+        headers = {"authorization": f"Bearer {token}"} if token else {}
+        return http.get(served.api, headers=headers).status_code
+
+    with httpx.Client(timeout=30) as http, served.visitor() as browser:
+        codes = [asks(http, f"psips_{i}") for i in range(12)]
+        assert codes == [401] * 10 + [429] * 2
+        assert asks(http, served.tokens["viewer"]) == 200
+        assert asks(http, "") == 401
+        assert tries(browser, "psips_12") == 429
+        assert tries(browser, served.tokens["viewer"]) == 303
+        answer = http.get(served.api, headers={"authorization": "Bearer psips_13"})
+        assert "wait five minutes" in answer.json()["detail"]
+
+
+def test_requests_without_a_token_are_no_tries(served: Served) -> None:
+    with served.caller() as http, served.visitor() as browser:
+        assert {http.get(served.api).status_code for _ in range(15)} == {401}
+        basic = {"authorization": "Basic cHNpcHM6cHNpcHM="}
+        assert {http.get(served.api, headers=basic).status_code for _ in range(15)} == {401}
+        assert tries(browser, "psips_1") == 403
+
+
 def test_wrong_tokens_of_many_addresses(served: Served) -> None:
     with (
         running(served.store, proxies=["127.0.0.1"]) as where,

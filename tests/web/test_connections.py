@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import socket
 import threading
 import time
@@ -233,3 +234,26 @@ def test_health_is_told_while_every_thread_is_busy(
             assert httpx.get(f"{served.url}/healthz", timeout=5).status_code == 200
         finally:
             release.set()
+
+
+@pytest.mark.parametrize("kind", ["x-www-form-urlencoded", "json"])
+def test_a_client_that_leaves_in_the_middle_of_a_body_is_no_failure_of_ours(
+    served: Served, caplog: pytest.LogCaptureFixture, kind: str
+) -> None:
+    """Anybody can do that without a token: one line in the log, and no traceback."""
+    caplog.set_level(logging.INFO)
+    path = "/sign-in" if kind != "json" else served.api.removeprefix(served.url) + "/ask"
+    token = served.tokens["recorder"]
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n"
+        f"Content-Type: application/{kind}\r\nContent-Length: 100\r\n\r\ntoken="
+    )
+    with connect(served.url) as one:
+        one.sendall(head.encode())
+        time.sleep(0.3)
+    until = time.monotonic() + 10
+    while time.monotonic() < until and not any(path in r.getMessage() for r in caplog.records):
+        time.sleep(0.05)
+    (line,) = [r for r in caplog.records if path in r.getMessage()]
+    assert " 400 " in line.getMessage()
+    assert [r for r in caplog.records if r.levelno >= logging.ERROR or r.exc_info] == []

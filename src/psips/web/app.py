@@ -16,6 +16,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from psips.errors import InputError
 from psips.store import StoreError
@@ -72,6 +73,7 @@ def make_app(store: DatabaseStore, api_docs: str = OPEN) -> Guard:
     app.add_exception_handler(InputError, _bad_input)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(ClientDisconnect, _left)
     app.add_exception_handler(Exception, _broken)
 
     health = Health(store)
@@ -153,6 +155,11 @@ async def _http(request: Request, error: Exception) -> Response:
     problems = [{"message": detail, "line": None, "field": None}]
     data = {"status": error.status_code, "exit_code": 2, "detail": detail}
     return answer(request, {**data, "problems": problems})
+
+
+async def _left(request: Request, _: Exception) -> Response:
+    """Take note of a client that left before its request had arrived: nobody reads this."""
+    return await _http(request, HTTPException(MALFORMED))
 
 
 async def _broken(request: Request, error: Exception) -> Response:

@@ -47,9 +47,12 @@ class Porter:
         """Return who calls the JSON interface, as the header of the request says."""
         if not self.tokens.needed():
             return Person(None, OWNER)
-        scheme, _, secret = request.headers.get("authorization", "").partition(" ")
-        token = self.tokens.find(secret.strip()) if scheme.lower() == "bearer" else None
+        scheme, _, rest = request.headers.get("authorization", "").partition(" ")
+        secret = rest.strip() if scheme.lower() == "bearer" else ""
+        token = self.tokens.find(secret) if secret else None
         if token is None:
+            if secret:
+                self._slow_down(request)
             raise RefusedError(
                 NOT_SIGNED_IN,
                 "this needs a valid token: send it as `Authorization: Bearer TOKEN`; "
@@ -74,22 +77,26 @@ class Porter:
         return Person(token.name, token.role)
 
     def sign_in(self, request: Request, secret: str) -> str:
-        """Return the secret of a new visit, if the token is valid.
+        """Return the secret of a new visit, if the token is valid."""
+        token = self.tokens.find(secret.strip())
+        if token is not None:
+            return self.tokens.sign_in(token)
+        self._slow_down(request)
+        raise RefusedError(
+            FORBIDDEN, "this token is not valid: it is mistyped, expired or revoked"
+        )
+
+    def _slow_down(self, request: Request) -> None:
+        """Note a wrong token, and refuse it as such if too many came before.
 
         A valid token is let in however many wrong ones came before: those are 256 random bits
         away from it, and whoever sends them must not be able to lock others out.
         """
-        token = self.tokens.find(secret.strip())
-        if token is not None:
-            return self.tokens.sign_in(token)
         if self._tried(request.client.host if request.client else "") > TRIES:
             raise RefusedError(
                 TOO_MANY,
                 "this token is not valid, and too many others were tried: wait five minutes",
             )
-        raise RefusedError(
-            FORBIDDEN, "this token is not valid: it is mistyped, expired or revoked"
-        )
 
     def _tried(self, address: str) -> int:
         """Note a wrong token, and return how many came from an address of late."""

@@ -13,13 +13,15 @@ from zipfile import ZipFile
 from psips.errors import InputError, advice, listing, unknown
 from psips.input.quantities import stripped
 from psips.input.tabular.grid import Grid
-from psips.input.tabular.limits import MOST_CELLS, check_bytes
-from psips.input.tabular.sheet import Extent, Survey, letters
+from psips.input.tabular.limits import MOST_CELLS, check_bytes, check_part
+from psips.input.tabular.sheet import Extent, Survey, letters, types_of
 
 if TYPE_CHECKING:
     from openpyxl.workbook import Workbook
 
 REACH = 5 * MOST_CELLS  # places of the rectangle that holds all cells, however many are filled
+TYPES = "[Content_Types].xml"
+WHOLLY = ("xl/styles.xml", "xl/_rels/workbook.xml.rels")  # parts that are read as a whole
 WHOLE = 1e15  # whole numbers up to here are written without a point
 
 
@@ -27,9 +29,9 @@ def read_excel(name: str, data: bytes, sheet: str | None) -> Grid:
     """Read one sheet; the rows have the numbers that Excel shows."""
     load = _loader(name)
     with _reading(name), ZipFile(io.BytesIO(data)) as archive:
-        check_bytes(name, sum(member.file_size for member in archive.infolist()))
+        survey = Survey(name)
+        _weigh(name, archive, survey)
         with contextlib.closing(load(io.BytesIO(data), read_only=True, data_only=True)) as book:
-            survey = Survey(name)
             extents = {}
             for found in book.worksheets:
                 where = found._worksheet_path  # type: ignore[attr-defined]
@@ -41,17 +43,34 @@ def read_excel(name: str, data: bytes, sheet: str | None) -> Grid:
             rows = book[title].iter_rows(
                 max_row=extent.rows, max_col=extent.columns, values_only=True
             )
-            lines = [
-                (number, [as_text(value) for value in row])
-                for number, row in enumerate(rows, start=1)
-                if any(value is not None for value in row)
-            ]
+            lines = []
+            size = 0  # cells may share a text: it counts as often as it is there
+            for number, row in enumerate(rows, start=1):
+                if any(value is not None for value in row):
+                    lines.append((number, [as_text(value) for value in row]))
+                    size += sum(map(len, lines[-1][1]))
+                    check_bytes(name, size)
     lines = [(number, cells) for number, cells in lines if any(cells)]
     if not lines:
         raise _empty(name)
     titles = _titles([cells for _, cells in lines])
     (_, header), *rest = lines[titles:]
     return Grid(name, header, rest, unit="row", titles=titles)
+
+
+def _weigh(name: str, archive: ZipFile, survey: Survey) -> None:
+    """Refuse a file that is too large, before any part of it is read as a whole."""
+    check_bytes(name, sum(member.file_size for member in archive.infolist()))
+    check_part(name, archive.getinfo(TYPES).file_size)
+    with archive.open(TYPES) as part:
+        types = types_of(part)
+    for member in archive.infolist():
+        kind = types.get(member.filename, "")
+        if kind.endswith("sharedStrings+xml"):
+            with archive.open(member) as part:
+                survey.count(part)
+        elif member.filename in WHOLLY or kind.endswith("main+xml"):
+            check_part(name, member.file_size)
 
 
 def _titles(rows: list[list[str]]) -> int:

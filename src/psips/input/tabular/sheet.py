@@ -10,10 +10,11 @@ import re
 from typing import IO, NamedTuple
 from xml.parsers import expat
 
-from psips.input.tabular.limits import check_cells
+from psips.input.tabular.limits import check_beside, check_cells
 
 LAST_ROW, LAST_COLUMN = 1_048_576, 16_384  # of Excel
 CELL = re.compile(r"([A-Z]{1,3})([1-9][0-9]{0,6})")
+BLOCK = 65_536  # bytes that are parsed at once
 FILLED = ("v", "f", "is")  # elements that a cell with content has
 
 
@@ -41,15 +42,45 @@ class Survey:
         self._row = self._column = self._rows = self._columns = 0
         self._unsolved: str | None = None
         self._formula = self._value = self._in_value = False
-        parser = expat.ParserCreate()
-        parser.buffer_text = True
+        self._begin = self._past = 0  # bytes before the cells, and up to their end
+        self._parser = parser = self._reader()
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._text
-        parser.StartDoctypeDeclHandler = self._doctype
-        parser.ParseFile(sheet)
+        self._parse(parser, sheet)
         check_cells(self._name, self._cells)
+        check_beside(self._name, parser.CurrentByteIndex - (self._past - self._begin))
         return Extent(self._rows, self._columns, self._unsolved)
+
+    def count(self, texts: IO[bytes]) -> None:
+        """Count the texts that cells may share, each of which costs as much as a cell."""
+        found = 0
+
+        def start(tag: str, _: dict[str, str]) -> None:
+            nonlocal found
+            found += tag.rpartition(":")[2] == "si"
+            if found % 1000 == 0:
+                check_cells(self._name, found)
+
+        parser = self._reader()
+        parser.StartElementHandler = start
+        self._parse(parser, texts)
+        check_cells(self._name, found)
+
+    def _parse(self, parser: expat.XMLParserType, part: IO[bytes]) -> None:
+        """Parse a part; a tag longer than all that may be beside cells is not waited for."""
+        given = 0
+        while block := part.read(BLOCK):
+            parser.Parse(block, False)
+            given += len(block)
+            check_beside(self._name, given - max(parser.CurrentByteIndex, 0))
+        parser.Parse(b"", True)
+
+    def _reader(self) -> expat.XMLParserType:
+        parser = expat.ParserCreate()
+        parser.buffer_text = True
+        parser.StartDoctypeDeclHandler = self._doctype
+        return parser
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         tag = tag.rpartition(":")[2]
@@ -62,6 +93,8 @@ class Survey:
         elif tag == "row":
             self._column = 0
             self._next_row(attributes.get("r"))
+        elif tag == "sheetData":
+            self._begin = self._parser.CurrentByteIndex
         elif tag in FILLED:
             self._rows = max(self._rows, self._row)
             self._columns = max(self._columns, self._column)
@@ -72,6 +105,8 @@ class Survey:
         tag = tag.rpartition(":")[2]
         if tag in FILLED:
             self._in_value = False
+        elif tag == "sheetData":
+            self._past = self._parser.CurrentByteIndex
         elif tag == "c" and self._formula and not self._value and self._unsolved is None:
             self._unsolved = f"{letters(self._column)}{self._row}"
 
@@ -98,6 +133,20 @@ class Survey:
 
     def _doctype(self, *_: object) -> None:
         raise NotASheetError
+
+
+def types_of(parts: IO[bytes]) -> dict[str, str]:
+    """Return what each part of an Excel file is, as the list of them says."""
+    found: dict[str, str] = {}
+
+    def start(tag: str, given: dict[str, str]) -> None:
+        if tag.rpartition(":")[2] == "Override":
+            found[given.get("PartName", "").removeprefix("/")] = given.get("ContentType", "")
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = start
+    parser.ParseFile(parts)
+    return found
 
 
 def letters(column: int) -> str:
