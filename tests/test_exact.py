@@ -132,6 +132,32 @@ def test_a_stop_waits_for_enough_repeats() -> None:
     assert early <= 18  # 10 on average; 0.9^4 of them if nothing waited
 
 
+def test_a_stop_waits_for_repeats_of_each_arm() -> None:
+    """One arm of twelve varies, and its mean is another than its most frequent value."""
+    arms = [f"arm {k}" for k in range(12)]
+    problem = Problem(objectives={"speed": "max", "score": "max"}, arms=arms)
+    rng = np.random.default_rng(1)
+    wrong = 0
+    for seed in range(60):
+        session = Session(problem, rng=seed)
+        while not session.stopped and session.results < 150:
+            arm = session.ask()
+            k = arms.index(arm)
+            score = (8.0 if rng.random() < 0.3 else 4.0) if k == 1 else 5.0  # mean 5.2
+            session.tell(arm, [rng.normal(-4.0 * k), score])
+        wrong += session.stopped and "arm 1" not in (session.pareto_set or ())
+        if session.stopped and session.exact.columns == (1,):
+            assert min(session.pulls.values()) >= 8
+    assert wrong <= 9  # 0.7^8, 3 or 4, on average; 14 if repeats are counted over all arms
+
+
+def test_repeats_of_arms_survive_a_restart() -> None:
+    session = told_until_stop(flags(), [0, 1, 2], 1)
+    again = Session.restore(session.snapshot())
+    assert again.exact.lacking == session.exact.lacking == 0
+    assert again.stopped
+
+
 def test_ones_and_zeros_are_not_found_exact() -> None:
     """A binary metric that nobody registered repeats as well."""
     problem = Problem(objectives=["score", "solved"], arms=["A", "B"])
@@ -142,13 +168,46 @@ def test_ones_and_zeros_are_not_found_exact() -> None:
     assert session.exact.columns == ()
 
 
-def test_nothing_is_exact_if_everything_would_be() -> None:
-    session = Session(Problem(objectives=["a", "b"], arms=["A", "B"]), rng=1)
-    for _ in range(3):
-        session.tell("A", [1.5, 2.5])
-        session.tell("B", [0.5, 3.5])
-    assert session.exact.columns == ()
+def test_the_values_answer_if_every_metric_is_exact() -> None:
+    """Sizes and prices: the set of the values, once enough results have repeated others."""
+    truth = {"A": [1.5, 2.5], "B": [0.5, 3.5], "C": [0.5, 2.0]}
+    session = Session(Problem(objectives=["a", "b"], arms=list(truth)), rng=1)
+    for arm, values in truth.items():
+        session.tell(arm, values)
     assert not session.stopped
+    while not session.stopped:
+        arm = session.ask()
+        session.tell(arm, truth[arm])
+        assert session.results < 60
+    assert session.pareto_set == ("A", "B")
+    assert set(session.pulls.values()) <= {8, 9}
+    said = str(session.status())
+    assert "stopped after" in said
+    assert "?" not in said  # every value is known
+    assert "'a', 'b' repeat exactly: treated as exact" in said
+    assert Session.restore(session.snapshot()).pareto_set == ("A", "B")
+    session.tell("C", [0.6, 2.0])
+    assert session.exact.columns == (1,)
+    assert "'a' was taken for exact until a result differed" in session.status().exact
+
+
+def test_one_metric_is_registered_as_exact_and_the_other_is_found() -> None:
+    size = {"direction": "min", "kind": "exact"}
+    session = Session(Problem(objectives={"size": size, "price": "min"}, arms=2), rng=1)
+    for _ in range(12):
+        session.tell(session.problem.arms[0], [1, 2.5])
+        session.tell(session.problem.arms[1], [2, 2.6])
+    assert session.pareto_set == session.problem.arms[:1]
+    assert list(session.status().arms["size estimate"]) == [1.0, 2.0]
+
+
+def test_a_limit_where_every_metric_is_exact() -> None:
+    problem = Problem(objectives={"a": "max", "b": "limit"}, arms=["A", "B"], limits=["b <= 3"])
+    session = Session(problem, rng=1)
+    for _ in range(30):
+        session.tell("A", [1.5, 2.5])
+        session.tell("B", [2.5, 3.5])
+    assert session.pareto_set == ("A",)
 
 
 def test_noise_that_was_guessed_or_given_is_believed() -> None:

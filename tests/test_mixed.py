@@ -86,3 +86,30 @@ def test_a_covariance_that_is_another_is_noticed(pair) -> None:
             if a != b:
                 belief.G[a * D : (a + 1) * D, b * D : (b + 1) * D] = 0.0
     assert wrong.engine.ratio()[0] != pytest.approx(one.engine.ratio()[0], rel=0.05)
+
+
+def test_the_covariance_between_items_does_not_depend_on_units() -> None:
+    """Metrics with errors around 1e-10 and 1e5: none drowns in the rounding of another."""
+    rng = np.random.default_rng(3)
+    items = rng.normal(size=(12, 3)) @ np.diag([1.0, 0.3, 2.0])
+    told = [
+        (arm, item, items[item] + [a, -a, 0.5 * a] + rng.normal(size=3))
+        for item in range(12)
+        for a, arm in enumerate("ABC")
+    ]
+    problem = Problem(objectives=["x", "y", "z"], arms=list("ABC"), blocks=True)
+    units = np.array([1e-10, 1.0, 1e5])
+    plain, other = Session(problem, rng=1), Session(problem, rng=1)
+    for arm, item, x in told:
+        plain.tell(arm, x, block=item)
+        other.tell(arm, x * units, block=item)
+    one, two = plain.engine, other.engine
+    scale = np.outer(units, units)
+    for found, expected in (
+        (two.belief.theta / units, one.belief.theta),
+        (two.between / scale, one.between),
+        (two.within / scale, one.within),
+        (two.covariances() / scale, one.covariances()),
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+    assert other.candidate_set == plain.candidate_set

@@ -12,6 +12,11 @@ import pytest
 from psips import plots
 from psips.errors import InputError
 from psips.kernels.accounts import ANEW, CERTIFIED, LATE, SHARE
+from psips.kernels.grids import ints
+from psips.kernels.jit import kernel
+from psips.kernels.predicted import open_beside
+from psips.kernels.scene import Scene
+from psips.kernels.settling import all_settled
 from psips.plots.history import evidence_over_time, history_of
 from psips.problem import Problem
 from psips.problem.instances import Instance, instance
@@ -237,12 +242,121 @@ def test_a_restored_session_has_the_verdicts_of_all_accounts() -> None:
     account = engine.account
     assert account.size[0] == 0
     other = ~account.inside
-    engine.predictions.turn_to(other, engine.belief.pulls, engine.belief.B)
+    engine.predictions.turn_to(other, engine.belief.pulls, engine.belief.B, False)
     assert engine.account is not account
     twin = Session.restore(json.loads(json.dumps(session.snapshot())))
     kept = twin.engine.predictions.accounts[0]
     assert (kept.settled == account.settled).all()
     assert kept.size[0] == 0
+
+
+def crowded(K: int = 80) -> Instance:
+    """Return a quarter of the options on an arc, where many match, and the others below it."""
+    rng = np.random.default_rng(7)
+    angle = rng.uniform(0.0, np.pi / 2, K)
+    radius = np.where(np.arange(K) < K // 4, 1.0, rng.uniform(0.2, 0.8, K))
+    mu = np.stack([np.cos(angle), np.sin(angle)], 1) * radius[:, None]
+    problem = Problem(objectives=["a", "b"], covariance=[0.01] * 2, arms=K, epsilon=0.1)
+    return Instance("crowded", problem, mu)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_many_options_and_a_tolerance_take_few_accounts(seed: int) -> None:
+    """The candidate set keeps changing, and an account for each would raise the level."""
+    made = crowded()
+    session, trial = told(made, 0, seed=seed)
+    sets = set()
+    while not session.stopped and session.results < 2000:
+        go_on(session, trial, 1)
+        if session.engine.predictions.accounts:
+            sets.add(tuple(session.engine.front.inside))
+    assert session.stopped
+    assert len(session.engine.predictions.accounts) <= 3
+    assert len(sets) > 10  # a set predicted is proven though the estimates have others
+    assert made.is_right(session.pareto_set)
+    status = session.status()
+    assert status.candidate_set == session.pareto_set
+    verdicts = {one.answer: one.verdict for one in verdicts_of(made.problem, session.engine)}
+    assert {name for name, one in verdicts.items() if one == "in"} == set(session.pareto_set)
+    assert set(verdicts.values()) == {"in", "out"}
+    twin = Session.restore(json.loads(json.dumps(session.snapshot())))
+    assert twin.stopped
+    assert twin.pareto_set == session.pareto_set
+
+
+def test_a_snapshot_goes_on_to_the_bit_with_a_tolerance() -> None:
+    made = crowded(40)
+    session, trial = told(made, 200)
+    assert session.engine.predictions.accounts
+    twin = Session.restore(json.loads(json.dumps(session.snapshot())))
+    while not session.stopped:
+        arm = session.ask()
+        assert twin.ask() == arm
+        x = trial.pull(arm)
+        session.tell(arm, x)
+        twin.tell(arm, x)
+    assert twin.stopped
+    assert twin.pareto_set == session.pareto_set
+    assert twin.engine.predictions.snapshot() == session.engine.predictions.snapshot()
+
+
+def test_a_snapshot_of_an_account_with_two_dates_is_read() -> None:
+    session, _ = told(crowded(40), 200)
+    data = json.loads(json.dumps(session.snapshot()))
+    for one in data["engine"]["accounts"]:
+        del one["due"][2:]
+    twin = Session.restore(data)
+    assert twin.engine.account.due.tolist()[:2] == session.engine.account.due.tolist()[:2]
+
+
+@kernel
+def judged(scene: Scene, log_inverse: float, hint: np.ndarray) -> tuple[bool, bool]:
+    beside = open_beside(scene, log_inverse, ints(scene.model.n), hint)
+    return beside, all_settled(
+        scene.model, scene.belief, scene.front, log_inverse, ints(scene.model.n), hint.copy()
+    )
+
+
+def test_certificates_with_a_tolerance_are_searched_seldom() -> None:
+    """One open comparison is remembered, also with an option that is no candidate."""
+    session, trial = told(crowded(), 0, seed=2)
+    engine = session.engine
+    searches = beside = 0
+    for _ in range(700):
+        go_on(session, trial, 1)
+        hint = engine.account.hint
+        if hint[1] >= 0.0:
+            if hint[0] % 1.0 == 0.0:  # a search writes a whole number
+                searches += 1
+                hint[0] += 0.25
+            known, settled = judged(engine._scene, 5.0, hint)
+            assert not (known and settled)
+            beside += known
+    assert not session.stopped
+    assert beside > 100
+    assert 0 < searches < 20
+
+
+def test_leaves_belong_to_the_option_outside_with_exact_metrics() -> None:
+    """Options that an exact metric keeps from beating each other make no pair."""
+    problem = Problem(
+        objectives={
+            "gain": "max",
+            "speed": "max",
+            "price": {"direction": "min", "kind": "exact"},
+        },
+        covariance={"gain": 1.0, "speed": 1.0},
+        arms=4,
+    )
+    mu = np.array([[2.0, 0.0, 3.0], [0.0, 2.0, 2.0], [1.0, 1.0, 1.0], [-1.0, -1.0, 3.0]])
+    session, _ = told(Instance("exact", problem, mu), 5000)
+    assert session.stopped
+    account = session.engine.account
+    outside = np.flatnonzero(~account.inside)
+    assert outside.tolist() == [3]
+    leaves = account.owner == 3
+    assert leaves.sum() == (account.z == 3).sum() > 0
+    assert not account.inside[account.owner[leaves]].any()
 
 
 def test_nothing_is_predicted_before_the_first_result() -> None:

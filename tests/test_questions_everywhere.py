@@ -20,8 +20,8 @@ from psips.problem.loading import load
 from psips.problem.problem_file import ProblemFile, read_problem_file
 from psips.report import report
 from psips.rules import SAMPLING, STOPPING, Rules
+from psips.rules.guarantee import choices_for
 from psips.session import Session
-from psips.session.choices import with_goal
 from psips.simulation import simulate_many
 from psips.simulation.campaign import Campaign
 from psips.simulation.cells import Cell
@@ -123,7 +123,7 @@ def test_a_rule_works_or_says_in_a_sentence_why_not(
 def test_every_place(question: str, tmp_path: Path) -> None:
     file = written(tmp_path, question)
     made = load(str(file.path))
-    rules = Rules(**with_goal({}, file.goal))
+    rules = Rules(**choices_for(file.problem, {}, file.goal))
     summary = simulate_many(made, runs=2, seed=1, max_results=400, rules=rules, **asked(file))
     cells = [
         Cell(str(file.path), rules.to_dict(), k, max_results=400, **asked(file)) for k in (0, 1)

@@ -176,8 +176,8 @@ def test_a_proof_holds_within_the_parameter_set() -> None:
 
     within = "whatever the truth is within the parameter set registered."
     certified = Rules(stopping="certified")
-    assert promise(certified, linear(Ball(1.0))).endswith(within)
-    assert promise(certified, linear(None)).endswith("whatever the truth is.")
+    assert within in promise(certified, linear(Ball(1.0)))
+    assert "whatever the truth is. " in promise(certified, linear(None))
     made = Study.create(linear(Ball(1.0)), "sqlite://", name="new", seed=1, rules=certified)
     assert Page(report(made, at)).text.count(within) == 2  # of the stop, and of verdicts
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -75,19 +76,47 @@ def test_nothing_is_judged_before_the_noise_is_known() -> None:
 
 
 def test_an_arm_whose_results_are_all_the_same() -> None:
-    session = Session(make(), rng=1)
-    for arm in ARMS * 3:
-        session.tell(arm, np.random.default_rng(len(session.told.arms)).normal(size=2))
+    """A score of 5 out of 5: as if one more result lay two common deviations away."""
+    orders = [list(ARMS * 3), [arm for arm in ("B", "A", "C") for _ in range(3)]]
+    for arms in orders:
+        counts = dict.fromkeys(ARMS, 0)
+        session = Session(make(), rng=1)
+        for arm in arms:
+            counts[arm] += 1
+            session.tell(arm, [counts[arm], 5.0 if arm == "B" else counts[arm] ** 2])
+        assert session.candidate_set
+        assert session.status().not_known == ""
+        common = np.var([1.0, 4.0, 9.0], ddof=1)  # of A and C
+        errors = session.status().arms["y se"] * math.sqrt(3.0)
+        assert errors["B"] == pytest.approx(2.0 * math.sqrt(common / 4.0))
+        assert errors["A"] == pytest.approx(math.sqrt(common))
+
+
+def test_arms_whose_results_are_all_the_same_everywhere() -> None:
+    """Zeros in place of a metric of 0 or 1 that was not registered: nothing is known."""
     constant = Session(make(), rng=1)
     for i, arm in enumerate(ARMS * 3):
-        constant.tell(arm, [i, 5.0 if arm == "B" else i * i])
+        constant.tell(arm, [i, 0.0])
     assert constant.candidate_set == ()
-    assert constant.ask() == "B"
-    assert "all results of 'B' are the same" in constant.status().not_known
+    assert "are the same in some objective" in constant.status().not_known
     guessed = Session(make(noise_guess=NoiseGuess([1, 1], 2)), rng=1)
     for i, arm in enumerate(ARMS * 3):
-        guessed.tell(arm, [i, 5.0 if arm == "B" else i * i])
+        guessed.tell(arm, [i, 0.0])
     assert guessed.candidate_set
+
+
+def test_a_perfect_score_does_not_keep_a_session_going() -> None:
+    """Scores from 1 to 5, of which one model always gets 5, and costs that tell all apart."""
+    problem = Problem(objectives={"score": "max", "cost": "min"}, arms=["A", "B", "C", "D"])
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        session = Session(problem, rng=seed)
+        while not session.stopped and session.results < 1000:
+            arm = session.ask()
+            k = problem.arms.index(arm)
+            score = 5.0 if k == 0 else float(np.clip(round(rng.normal(5 - k, 0.8)), 1, 5))
+            session.tell(arm, [score, rng.normal(10 - k, 0.3)])
+        assert session.pareto_set == ("A", "B", "C", "D")
 
 
 def test_estimates_of_the_noise_are_shown() -> None:

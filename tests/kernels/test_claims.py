@@ -46,7 +46,7 @@ def test_evidence_is_the_least_over_all_that_makes_the_claim_false() -> None:
 
 
 def predicted(metric: Posterior, inside: np.ndarray) -> tuple[Pieces, Claims]:
-    pieces, claims = predict(metric, inside, 3.0)
+    pieces, claims, _ = predict(metric, inside, 3.0)
     return Pieces(*pieces), Claims(*claims)
 
 

@@ -107,7 +107,9 @@ def _said(
         problem.objectives, problem.directions, problem.scales, strict=True
     ):
         guess = " (guessed: look at it)" if objective in draft.guessed else ""
-        kind = ", 0 or 1" if scale.binary else ", by its logarithm" if scale.log else ""
+        kinds = {", 0 or 1": scale.binary, ", by its logarithm": scale.log}
+        kinds[", exact: no noise"] = scale.exact
+        kind = "".join(text for text, holds in kinds.items() if holds)
         better = "more" if way == "max" else "less"
         lines.append(f"  {objective}: {better} is better{guess}{kind}")
         if objective in draft.skewed:

@@ -47,6 +47,13 @@ def simulate(
         Text,
         typer.Option(help=f"{_names(SAMPLING)}.  [default: {Rules.sampling}]"),
     ] = None,
+    guarantee: Annotated[
+        Text,
+        typer.Option(
+            help="validated, by simulation, or proven: takes the cheapest proven stopping "
+            "rule, for about 1.5 times the samples.  [default: validated]"
+        ),
+    ] = None,
     stopping: Annotated[
         Text,
         typer.Option(help=f"{_names(STOPPING)}.  [default: the sampling rule's own]"),
@@ -105,6 +112,7 @@ def simulate(
         "delta": delta,
         "confidence": confidence,
         "sampling": sampling,
+        "guarantee": guarantee,
         "stopping": stopping,
         "calibration": calibration,
         "draws": draws,
@@ -139,8 +147,8 @@ def _run(
     from psips.problem.loading import load
     from psips.problem.problem_file import read_problem_file
     from psips.problem.question import read_budget
-    from psips.rules.chosen import BY_PROOFS
     from psips.rules.tuning import put_over
+    from psips.session import read_rules
 
     if max_samples < 1:
         raise InputError(f"--max-samples must be at least 1, got {max_samples}")
@@ -153,7 +161,7 @@ def _run(
         budget = file.budget if budget is None else budget
         goal = file.goal if goal is None else goal
     read_budget(made.problem, budget)
-    chosen = Rules(**({} if goal is None else {"stopping": BY_PROOFS}) | rules)
+    chosen = read_rules(made.problem, None, rules, goal)
     with progress_line("loading"):
         from psips.simulation import simulate_many
         from psips.simulation.cluster import on_dask

@@ -131,12 +131,12 @@ class Replay:
                 f"the candidate set did not change after cell {self.settled:,} "
                 f"({self.settled / self.of:.0%} of the table); that is hindsight, not a promise"
             )
-        if self.saving is not None:
-            said.append(str(self.saving))
-        if self.status.tolerated is not None:
-            said.append(str(self.status.tolerated))
         if self.status.exact:
             said.append(self.status.exact)
+        if self.status.tolerated is not None:
+            said.append(str(self.status.tolerated))
+        if self.saving is not None:
+            said.append(str(self.saving))
         return said
 
     def __str__(self) -> str:

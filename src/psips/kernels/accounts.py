@@ -22,19 +22,22 @@ from psips.kernels.claims import (
     cover_alternative,
 )
 from psips.kernels.front import Front
-from psips.kernels.grids import as_array, as_grid
-from psips.kernels.jit import bare, kernel, standing
+from psips.kernels.grids import as_array, as_grid, ints
+from psips.kernels.halfspace import beats, held, may_beat
+from psips.kernels.jit import bare, kernel, part, standing
 from psips.kernels.lead_evidence import evidence
 from psips.kernels.model import Model
 from psips.kernels.outcome import EVIDENCE, HINT, STOPPED, THRESHOLD
-from psips.kernels.posterior import Posterior, posterior_of, refresh_all
+from psips.kernels.posterior import Posterior, posterior_of, refresh_all, refresh_means
 from psips.kernels.records import Record, record
 from psips.kernels.settling import IN, OUT
 
 CERTIFIED = 0.05  # of delta goes to the certificates that are looked at beside the accounts
 SHARE = 0.85  # of what is left of delta goes to the next set
 REFUTED = 2.0  # a claim trails for good if its score is this far below -L
-LATE, ANEW = range(2)  # an account that takes too long; one that is to be looked at anew
+# Of an account: it takes too long; its set is to be predicted again; with a tolerance, it is to
+# be compared with another set that is right.
+LATE, ANEW, OTHER = range(3)
 SETTLED, PIECES = HINT, HINT + 1  # places in the outcome
 
 
@@ -61,7 +64,7 @@ class Account(Record):
     """
 
     level: Floats  # (1,) L; 0 if there is no account
-    due: Floats  # (2,) results told, those before it too, at which it is LATE; at which ANEW
+    due: Floats  # (3,) results told, those before it too, at which it is LATE, ANEW, OTHER
     inside: Mask  # (n,) S1
     N1: Floats  # (K,) results told until the prediction
     B1: Floats  # (h, d) and their sums
@@ -117,7 +120,7 @@ def _assemble(
     np.minimum.at(clear, owner, square)
     return Account(
         np.full(1, level),
-        np.full(2, np.inf),
+        np.full(3, np.inf),
         inside.copy(),
         N1.copy(),
         B1.copy(),
@@ -172,16 +175,14 @@ def open_account(model: Model, inside: Mask, N1: Floats, B1: Floats, level: floa
         W = posterior.W
         variance = s[:, 0] * ((W[arms[:, 0]] - W[arms[:, 1]]) ** 2).sum(axis=1)
     square = claims.lead[first] ** 2 / np.maximum(variance, 1e-300)
-    size = int(inside.sum())
-    pairs = size * ((model.n if posterior.tolerant else size) - 1)
-    return _assemble(level, inside, (N1, B1, V1, C1), pieces, claims, square, pairs)
+    return _assemble(level, inside, (N1, B1, V1, C1), pieces, claims, square, found[2])
 
 
 @kernel
-def predict(p: Posterior, inside: Mask, level: float) -> tuple[Any, Any]:
-    """Return the pieces of Alt(S1), S1 where ``inside``, and their claims."""
+def predict(p: Posterior, inside: Mask, level: float) -> tuple[Any, Any, int]:
+    """Return the pieces of Alt(S1), S1 where ``inside``, their claims, how many are pairs."""
     refresh_all(p)
-    pieces = cover_alternative(p, as_grid(inside))
+    pieces, pairs = cover_alternative(p, as_grid(inside))
     claims = claims_of(p, pieces, level)
     return (
         (
@@ -203,6 +204,7 @@ def predict(p: Posterior, inside: Mask, level: float) -> tuple[Any, Any]:
             as_array(claims.lead),
             as_array(claims.aim),
         ),
+        pairs,
     )
 
 
@@ -369,32 +371,72 @@ def same_set(inside: Mask, other: Mask) -> bool:
 
 
 @bare
-def conclude(front: Front, account: Account, outcome: Floats) -> bool:
-    """Write what the account says of S_hat; whether it can prove that set.
+def refuted(account: Account) -> bool:
+    """Whether all claims of some piece look false."""
+    for i in range(account.size[0]):
+        value = account.value[account.left[i]]
+        if UNSEEN + 10.0 < value < -account.level[0] - REFUTED:
+            return True
+    return False
 
-    It cannot if it is another's, or if all claims of a piece look false.
+
+@part
+def is_right(p: Posterior, inside: Mask) -> bool:
+    """Whether the set ``inside`` is right, up to the tolerance, at the estimates."""
+    n = inside.shape[0]
+    everyone, size = ints(n), 0
+    for a in range(n):
+        if inside[a]:
+            everyone[size] = a
+            size += 1
+    members = everyone[:size]
+    refresh_means(p)
+    for z in range(n):
+        if not inside[z] and not held(p.mu, p.slack, p.facts, p.give, members, z):
+            return False
+        for i in members:
+            if i != z and may_beat(p.facts, p.give, z, i) and beats(p.mu, p.slack, z, i):
+                return False
+    return True
+
+
+@part
+def stands(p: Posterior, front: Front, account: Account) -> bool:
+    """Whether the account's set is right at the estimates.
+
+    That is S_hat; with a tolerance several sets are right, and S_hat goes on changing among
+    them while noise decides between options that match.
     """
-    same = account.level[0] > 0.0 and same_set(front.inside, account.inside)
+    if account.level[0] == 0.0:
+        return False
+    return same_set(front.inside, account.inside) or (
+        p.tolerant and is_right(p, account.inside)
+    )
+
+
+@part
+def conclude(p: Posterior, front: Front, account: Account, outcome: Floats) -> bool:
+    """Write what the account says; whether it can prove its set.
+
+    It cannot if it does not stand, or if all claims of a piece look false.
+    """
+    right = stands(p, front, account)
     outcome[THRESHOLD] = account.level[0]
     outcome[PIECES] = float(account.z.shape[0])
     outcome[SETTLED] = float(account.z.shape[0] - account.size[0])
     outcome[EVIDENCE] = 0.0
     outcome[STOPPED] = 0.0
-    if same:
+    if right:
         outcome[EVIDENCE] = account.level[0]
-        least = account.level[0]
         for i in range(account.size[0]):
             value = account.value[account.left[i]]
             outcome[EVIDENCE] = min(outcome[EVIDENCE], max(value, 0.0))
-            if value > UNSEEN + 10.0:
-                least = min(least, value)
-        same = least >= -account.level[0] - REFUTED
         if account.size[0] == 0:
             outcome[STOPPED] = 1.0
-    return same
+    return right and not refuted(account)
 
 
 @kernel
-def conclude_account(front: Front, account: Account, outcome: Floats) -> None:
+def conclude_account(p: Posterior, front: Front, account: Account, outcome: Floats) -> bool:
     """As ``conclude``, from outside."""
-    conclude(front, account, as_grid(outcome))
+    return conclude(p, front, account, as_grid(outcome))

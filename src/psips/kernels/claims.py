@@ -182,8 +182,8 @@ def _leaves(
 
 
 @part
-def cover_alternative(p: Posterior, inside: Mask) -> Pieces:
-    """Pieces that cover Alt(S1), S1 where ``inside``."""
+def cover_alternative(p: Posterior, inside: Mask) -> tuple[Pieces, int]:
+    """Pieces that cover Alt(S1), S1 where ``inside``; how many of them, first, are pairs."""
     K, d = p.mu.shape
     most = 4 * d if d <= 4 else d + 8  # leaves of a tree
     everyone, size = ints(K), 0
@@ -222,13 +222,14 @@ def cover_alternative(p: Posterior, inside: Mask) -> Pieces:
     for z in range(K):
         if not inside[z]:
             P, _ = _leaves(p, members, z, near, pieces, P, most)
-    return Pieces(
+    found = Pieces(
         pieces.z[:P],
         pieces.length[:P],
         pieces.xs[:P],
         pieces.cs[:P],
         pieces.y[:P],
     )
+    return found, pairs
 
 
 @part

@@ -30,6 +30,7 @@ from psips.kernels.scatter import (
     VARIANCE,
     Scatter,
     add_up,
+    is_flat,
     settle,
     take,
 )
@@ -115,11 +116,22 @@ def fit_prior(s: Scatter, c: int) -> None:
         s.prior[VARIANCE, c] = math.exp(centre + digamma(0.5 * d0) - math.log(0.5 * d0))
 
 
+@bare
+def _flat(noise: NoiseModel, s: Scatter, arm: int) -> int:
+    """In how many objectives results of an arm have not varied; those of one result count."""
+    found = 0
+    for c in range(s.count.shape[1]):
+        if s.count[arm, c, c] == 1.0 or is_flat(noise, s, arm, c):
+            found += 1
+    return found
+
+
 @kernel
 def take_in(
     noise: NoiseModel, s: Scatter, N: Floats, arm: int, x: Floats, theta: Floats
 ) -> None:
     """Take in a result and settle the arms that it says something of."""
+    flat = _flat(noise, s, arm)
     take(s, arm, x)
     every = noise.mode == POOLED
     s.fitted[NOW] += 1.0
@@ -131,6 +143,10 @@ def take_in(
                 fit_prior(s, c)
     if not every:
         settle(noise, s, N, arm, theta)
+        if noise.mode == OWN and _flat(noise, s, arm) < flat:
+            for a in range(N.shape[0]):  # this may be the first arm to vary
+                if _flat(noise, s, a) > 0:
+                    settle(noise, s, N, a, theta)
         return
     for a in range(N.shape[0]):
         if N[a] > 0.0:

@@ -18,6 +18,12 @@ at a stopping time, and from then on the argument for one set holds given the pa
 P(stop by it, and it is wrong) <= delta p_j. These sum to at most delta, over any number of
 accounts, for every theta and however the arms are chosen.
 
+With a tolerance several sets are right, and with many options S_hat keeps changing among them.
+The account stays in force while its set is right at the estimates and no other is expected to
+be proven sooner (`psips.session.predictions`), and the run stops with its set. The proof does
+not mention S_hat. (With an account for each S_hat every change would raise the level, and a
+run with 200 options would not end.)
+
 Verdicts on single answers are given by either: by the accounts, see
 `psips.kernels.accounts.Account`, the certificates taking these for known. P(any is wrong) is
 at most delta in all. The rule also stops when no verdict is open.
@@ -43,21 +49,25 @@ import math
 
 import numpy as np
 
-from psips.aliases import Floats, Mask, Stream
+from psips.aliases import Floats, Ints, Stream
 from psips.kernels.accounts import (
     ANEW,
     CERTIFIED,
     LATE,
+    OTHER,
     Account,
     add_verdicts,
     conclude,
     look,
     same_set,
+    stands,
 )
 from psips.kernels.belief import RESULTS
+from psips.kernels.certificates import escape, log_volume, looked_along
 from psips.kernels.choosing import direct, opening
 from psips.kernels.cover import dismiss
 from psips.kernels.draws import begin_draw, changes_set, look_at_all
+from psips.kernels.front import Front
 from psips.kernels.functionals import weigh_claims
 from psips.kernels.grids import ints
 from psips.kernels.jit import bare, part, step
@@ -66,17 +76,17 @@ from psips.kernels.loop import PREDICT
 from psips.kernels.outcome import STOPPED
 from psips.kernels.rng import PULL, STOP, seed, uniform
 from psips.kernels.scene import LITERALS, Scene
-from psips.kernels.settling import all_settled
+from psips.kernels.settling import AGAINST, ESCAPES, HINTED, OPEN, all_settled, level
 from psips.kernels.state import ASKED, Run
 
 AGREE = 30  # posterior draws that must agree before a set is predicted
 ASIDE = 0.1  # of the pulls, while an account takes longer than was expected
 
 
-@bare
-def aiming(inside: Mask, account: Account) -> bool:
-    """Whether there are open claims of S_hat to aim at."""
-    return account.size[0] > 0 and same_set(inside, account.inside)
+@part
+def aiming(scene: Scene, account: Account) -> bool:
+    """Whether there are open claims to aim at."""
+    return account.size[0] > 0 and stands(scene.posterior, scene.front, account)
 
 
 @part
@@ -139,7 +149,7 @@ def choose_predicted(run: Run) -> int:
     if arm >= 0:
         return arm
     scene, learner, account = run.scene, run.learner, run.account
-    if not scene.model.unstructured or not aiming(scene.front.inside, account):
+    if not scene.model.unstructured or not aiming(scene, account):
         return direct(run)
     stream, costs = scene.draw.stream, scene.model.costs
     seed(stream, run.key, learner.tally[ASKED], PULL)
@@ -154,6 +164,24 @@ def choose_predicted(run: Run) -> int:
 
 
 @part
+def open_beside(scene: Scene, log_inverse: float, verdict: Ints, hint: Floats) -> bool:
+    """With a tolerance, whether the answer of ``hint`` has not escaped its rival yet.
+
+    Members must escape all answers then, not those alone that may be members themselves, and
+    `all_settled` remembers rivals of the latter kind only.
+    """
+    model, z, x = scene.model, int(hint[HINTED]), int(hint[AGAINST])
+    if not scene.posterior.tolerant or x < 0 or z == x or verdict[z] != OPEN:
+        return False
+    if not scene.front.inside[z] or scene.front.inside[x]:
+        return False
+    Y = looked_along(model)
+    enough = level(model, Y.shape[0], ESCAPES, 0, model.n, log_inverse)
+    volume = log_volume(model, scene.belief)
+    return escape(model, scene.belief, Y, z, x, volume, enough) < enough
+
+
+@part
 def certain(run: Run) -> bool:
     """Whether certificates settle all that the account of S_hat leaves open."""
     scene, account = run.scene, run.account
@@ -161,9 +189,19 @@ def certain(run: Run) -> bool:
     if same_set(scene.front.inside, account.inside):
         add_verdicts(account, verdict)
     log_inverse = run.options.calibration.log_inverse - math.log(CERTIFIED)
+    if open_beside(scene, log_inverse, verdict, account.hint):
+        return False
     return all_settled(
         scene.model, scene.belief, scene.front, log_inverse, verdict, account.hint
     )
+
+
+@bare
+def due(front: Front, account: Account) -> float:
+    """Results at which S_hat is looked at, though the account can prove its set."""
+    if same_set(front.inside, account.inside):
+        return account.due[ANEW]
+    return min(account.due[ANEW], account.due[OTHER])
 
 
 @step
@@ -174,10 +212,10 @@ def judge_predicted(run: Run) -> int:
     no_draws(run)
     if account.level[0] > 0.0:
         weigh_claims(scene.model, belief, account)
-    hopeful = conclude(scene.front, account, run.outcome)
+    hopeful = conclude(scene.posterior, scene.front, account, run.outcome)
     if run.outcome[STOPPED] == 1.0 or certain(run):
         run.outcome[STOPPED] = 1.0
-    elif told > 0.0 and (not hopeful or told >= account.due[ANEW]):
+    elif told > 0.0 and (not hopeful or told >= due(scene.front, account)):
         seed(scene.draw.stream, run.key, belief.tally[RESULTS], STOP)
         if agreed(scene):
             return PREDICT

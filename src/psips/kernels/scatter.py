@@ -4,6 +4,8 @@ Known noise: Sigma_a is given. Unknown noise, OWN: Sigma_a is estimated from the
 arm, its correlations drawn towards 0 by d + 1 results, and its variances towards that of the
 other arms as far as these are alike (`psips.kernels.moderation`): with the variance s0^2 and
 the d0 degrees of freedom that they are worth, a variance is (d0 s0^2 + nu s^2) / (d0 + nu).
+An arm whose results are all the same in an objective that varies elsewhere (a score of 5 out of
+5) has a variance as if one more result lay STAND_IN standard deviations of the others away.
 POOLED: from the results of all arms. A mean then has Student's law, not a normal one, and what
 stopping rules look at is its far tail. So the covariance is inflated: with ``level`` the square
 z^2 of the normal that the rule looks at, by the t^2 / z^2 at which Student's law has the tail
@@ -36,6 +38,7 @@ LATEST = 60.0  # exponent from which on Student's tail is as good as infinite
 ENOUGH = 1.0  # degrees of freedom from which on noise counts as known
 VARIANCE, DEGREES, LEAST = range(3)  # places in Scatter.prior
 OUTLYING = 4.0  # times the common variance: from there on an arm's variance is its own
+STAND_IN = 2.0  # standard deviations at which a result is imagined where all are the same
 NOW, THEN = range(2)  # places in Scatter.fitted
 SHRINKINGS = 64  # of correlations that do not fit together, each by half: none is left then
 FORMS = 4  # matrices that a covariance of linear problems is kept in, `psips.kernels.fitted`
@@ -148,6 +151,27 @@ def _binary_variance(s: Scatter, first: int, last: int, c: int) -> float:
     return share * (1.0 - share)
 
 
+@bare
+def is_flat(noise: NoiseModel, s: Scatter, arm: int, c: int) -> bool:
+    """Whether an arm has several results in an objective, and all are the same."""
+    several = s.count[arm, c, c] >= 2.0 and noise.binary[c] == 0.0 and noise.worth == 0.0
+    return several and not add_up(s, arm, c, c) > 0.0
+
+
+@bare
+def _flat_variance(s: Scatter, arm: int, c: int) -> float:
+    """Variance where all results of an arm are the same; 0 if those of all arms are."""
+    total = free = 0.0
+    for a in range(s.count.shape[0]):
+        here = add_up(s, a, c, c)
+        if here > 0.0:
+            total += here
+            free += s.count[a, c, c] - 1.0
+    if free == 0.0:
+        return 0.0
+    return STAND_IN * STAND_IN * total / (free * (s.count[arm, c, c] + 1.0))
+
+
 @part
 def covariance(noise: NoiseModel, s: Scatter, arm: int, out: Floats) -> float:
     """Write the covariance of one result of ``arm``; return its degrees of freedom.
@@ -171,6 +195,8 @@ def covariance(noise: NoiseModel, s: Scatter, arm: int, out: Floats) -> float:
                 out[c, e] += add_up(s, a, c, e)
     if noise.mode == OWN:
         for c in range(d):
+            if is_flat(noise, s, arm, c):
+                out[c, c] = free[c, c] * _flat_variance(s, arm, c)
             if free[c, c] <= 0.0 or (noise.binary[c] == 0.0 and not out[c, c] > 0.0):
                 return 0.0
     least = normalise(noise, s, first, last, free, out)

@@ -39,7 +39,7 @@ KEYS = (
     *("name", "objectives", "covariance", "arms", "answers", "parameter_set"),
     *("prior", "regularization", "intercept", "noise", "truth", "theta", "results", "guess"),
     *("costs", "control", "epsilon", "limits", "budget", "time_limit", "goal"),
-    *("noise_guess", "partial", "blocks", "delta", "confidence", "seed"),
+    *("noise_guess", "partial", "blocks", "delta", "confidence", "guarantee", "seed"),
     *("rules", "study"),
 )
 OBJECTIVE_KEYS = ("name", *SCALE_KEYS, "variance")
@@ -50,7 +50,7 @@ ITEM_NOISE_KEYS = ("covariance", "between")
 SEED_BITS = 128
 TUNING_KEYS = ("eta", "alpha", "kappa")
 RULE_KEYS = (
-    *("sampling", "stopping", "calibration", "draws", "tracking", "tuning"),
+    *("guarantee", "sampling", "stopping", "calibration", "draws", "tracking", "tuning"),
     *TUNING_KEYS,  # of files from before [rules.tuning]
 )
 
@@ -246,6 +246,11 @@ def _rules(data: Mapping[str, Any]) -> dict[str, Any]:
     """Read the table [rules]; constants are gathered in its table ``tuning``."""
     rules = dict(optional(data, "rules", dict) or {})
     check_keys("key of [rules]", rules, RULE_KEYS)
+    guarantee = optional(data, "guarantee", str)
+    if guarantee is not None:
+        if "guarantee" in rules:
+            raise InputError("'guarantee' is in the file and in [rules]: remove one of them")
+        rules["guarantee"] = guarantee
     tuning = dict(optional(rules, "tuning", dict) or {})
     check_keys("key of [rules.tuning]", tuning, TUNING_KEYS)
     for key in TUNING_KEYS:

@@ -98,6 +98,12 @@ class Rules:
         confidence: float | None = None,
         **others: Any,
     ) -> None:
+        if "guarantee" in others:
+            raise InputError(
+                f"guarantee={quote(others['guarantee'])} selects a rule for a problem, "
+                f"which a Rules object does not know: give it to the session, study or "
+                f"simulation, or stopping='predicted' here"
+            )
         if others or confidence is not None:
             check_keys("rule", others, (*FIELDS, *CONSTANTS))
             given = {} if delta is UNSAID else {"delta": delta}
@@ -218,17 +224,11 @@ class Rules:
 
         return knows_facts(self._sampling, self._stopping)
 
-    def program(
-        self, problem: Problem, target: Floats | None = None, goal: Goal | None = None
-    ) -> Program:
-        """Return the rules as a run follows them, checked against problem and goal."""
-        import numpy as np  # here, so that names of rules are there without the kernels
-
-        from psips.kernels.state import Options
+    def check(self, problem: Problem, goal: Goal | None = None) -> None:
+        """Refuse rules that are not made for the problem and the goal, or lack their proof."""
         from psips.rules import program
 
         sampling, stopping, literal = self._sampling, self._stopping, self.draws == "literal"
-        tuning = self.tuning
         program.check_fit(sampling, stopping, problem)
         program.check_noise(self.sampling, self.stopping, self.calibration, literal, problem)
         program.check_tolerance(self.stopping, self.calibration, problem, goal)
@@ -239,6 +239,20 @@ class Rules:
                 f"stopping rule {self.stopping!r} does not look for: choose "
                 f"stopping={BY_PROOFS!r}, or leave the goal out"
             )
+        program.check_proof(stopping, self.calibration, literal, problem)
+
+    def program(
+        self, problem: Problem, target: Floats | None = None, goal: Goal | None = None
+    ) -> Program:
+        """Return the rules as a run follows them, checked against problem and goal."""
+        import numpy as np  # here, so that names of rules are there without the kernels
+
+        from psips.kernels.state import Options
+        from psips.rules import program
+
+        self.check(problem, goal)
+        sampling, stopping, literal = self._sampling, self._stopping, self.draws == "literal"
+        tuning = self.tuning
         if sampling.knows and target is None:
             raise InputError(
                 f"the sampling rule {self.sampling!r} needs the truth: use it in simulations "
@@ -251,7 +265,7 @@ class Rules:
             tuning.eta == "estimate" and problem.unstructured,
             float(tuning.alpha),
             program.calibration_of(
-                stopping, self.calibration, self.delta, tuning.kappa, literal, problem
+                stopping, self.calibration, self.delta, tuning.kappa, problem
             ),
             np.zeros(0) if target is None else np.ascontiguousarray(target, float),
             np.array([WHOLE, 0] if goal is None else [goal.kind, goal.number]),

@@ -243,21 +243,26 @@ def eta_of(eta: float | str, literal: bool, problem: Problem) -> float:
     return float(1.0 / (8.0 * longest**2 * (model.ball**2).sum()))
 
 
+def check_proof(
+    stopping: StoppingRule, calibration: str, literal: bool, problem: Problem
+) -> None:
+    """Refuse what is to be proven and has no proof."""
+    unproven = stopping.unproven_for(problem, calibration, literal)
+    if unproven:
+        raise NoProofError(unproven)
+
+
 def calibration_of(
     stopping: StoppingRule,
     calibration: str,
     delta: float,
     kappa: float,
-    literal: bool,
     problem: Problem,
 ) -> Calibration:
-    """Return what the thresholds are made of; refuse what is to be proven and has no proof."""
+    """Return what the thresholds are made of."""
     from psips.kernels.ratio import lowest
     from psips.kernels.thresholds import Calibration, log_q
 
-    unproven = stopping.unproven_for(problem, calibration, literal)
-    if unproven:
-        raise NoProofError(unproven)
     model = problem.model
     log_inverse = -math.log(delta)
     table = np.zeros(1)

@@ -51,6 +51,7 @@ def promise(rules: Rules, problem: Problem) -> str:
         PROVEN: (
             f"Proven: if {assumed(problem)}, the set is wrong "
             f"with probability at most {delta}, whatever the truth is{within(problem)}."
+            f"{_price(rules)}"
         ),
         MEASURED: (
             f"Measured, not proven: if the noise is Gaussian{known}, "
@@ -64,6 +65,12 @@ def promise(rules: Rules, problem: Problem) -> str:
         ),
     }[kind_of_promise(rules)]
     return f"{found} {wrong_means(problem)}".strip()
+
+
+def _price(rules: Rules) -> str:
+    """Say what a proof costs."""
+    price = STOPPING[rules.stopping].price
+    return f" This takes {price} the measurements of the default." if price else ""
 
 
 def wrong_means(problem: Problem) -> str:

@@ -124,6 +124,8 @@ class StoppingRule:
         The only sampling rule that it goes with, "" if it goes with all.
     limited : str
         Its kernel where answers have to keep limits; "" if it is not made for them.
+    price : str
+        How many measurements it takes beside the default, if it is proven and worth its price.
     measured : tuple
         Pairs of a calibration and kappa with which `psips calibrate` measures it.
     misfit : callable
@@ -152,6 +154,7 @@ class StoppingRule:
     given_noise: bool = False
     partner: str = ""
     limited: str = ""
+    price: str = ""
     measured: tuple[tuple[str, float], ...] = ()
     misfit: Callable[[Problem], str] = fits_all
 
@@ -263,6 +266,7 @@ STOPPING = {
         "stops when every answer is proven in or out; proven, any sampling",
         "judging:judge_certified",
         promise=PROVEN,
+        price="2 to 3 times",
         caption="Answers proven in or out. The rule stops when all are.",
         evidence=of_verdicts,
         curve=PROVEN_ANSWERS,
@@ -275,12 +279,13 @@ STOPPING = {
         "predicts a set, then proves it from later results; proven",
         "predicted:judge_predicted",
         promise=PROVEN,
+        price="about 1.5 times",
         caption=(
             "Evidence: how much less likely the results since the set was predicted are under "
             "the nearest other Pareto set, as a logarithm. The rule stops once all others have "
             "been proven wrong, each a little above the level, or by certificates, which need "
             "no prediction and have a twentieth of delta; 0 where there is no prediction, or "
-            "another than the candidate set."
+            "one that the estimates contradict."
         ),
         evidence=of_claims,
         curve=CLAIMS,

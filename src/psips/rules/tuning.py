@@ -135,6 +135,11 @@ def put_over(given: Mapping[str, Any], under: Mapping[str, Any]) -> dict[str, An
     {'delta': 0.05, 'tuning': {'alpha': 0.5, 'eta': 2.0}}
     """
     over = by_own_names(given)
+    chosen = ("stopping", "calibration")
+    if "guarantee" in over:
+        under = {key: value for key, value in under.items() if key not in chosen}
+    elif any(key in over for key in chosen):
+        under = {key: value for key, value in under.items() if key != "guarantee"}
     both = {**under, **over}
     if isinstance(over.get("tuning"), Mapping) and isinstance(under.get("tuning"), Mapping):
         both["tuning"] = {**under["tuning"], **over["tuning"]}

@@ -11,25 +11,25 @@ from psips.aliases import Floats
 from psips.errors import InputError, check_keys, quote
 from psips.problem import Problem
 from psips.rules import SAMPLING, Rules
-from psips.rules.chosen import BY_PROOFS
+from psips.rules.guarantee import choices_for
 
 
-def with_goal(choices: Mapping[str, Any], goal: str | None) -> dict[str, Any]:
-    """Return choices of rules, with the stopping rule that a goal needs if none is chosen."""
-    return {**({} if goal is None else {"stopping": BY_PROOFS}), **choices}
-
-
-def read_rules(rules: Rules | None, choices: Mapping[str, Any]) -> Rules:
-    """Return the rules given whole, or by keyword.
+def read_rules(
+    problem: Problem, rules: Rules | None, choices: Mapping[str, Any], goal: str | None = None
+) -> Rules:
+    """Return the rules given whole, or by keyword, with what goal and guarantee need.
 
     Examples
     --------
-    >>> read_rules(None, {"smapling": "posterior"})
+    >>> problem = Problem(objectives=["gain"], covariance=[1], arms=2)
+    >>> read_rules(problem, None, {"guarantee": "proven"}).stopping
+    'predicted'
+    >>> read_rules(problem, None, {"smapling": "posterior"})
     Traceback (most recent call last):
     psips.errors.InputError: unknown rule 'smapling': did you mean 'sampling'? known: ...
     """
     if rules is None:
-        return Rules(**choices)
+        return Rules(**choices_for(problem, choices, goal))
     if not isinstance(rules, Rules):
         raise InputError(f"rules must be a Rules object, got {quote(rules)}")
     if choices:

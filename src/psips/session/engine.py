@@ -50,6 +50,7 @@ from psips.session.centring import (
 from psips.session.limited import change_within, probabilities_within
 from psips.session.parts import arrays_of, fill, fill_arrays, plain_of
 from psips.session.predictions import Predictions
+from psips.session.restoring import check_state, require
 from psips.session.uncertainty import Uncertainty
 
 FORMAT = 6  # of snapshots
@@ -378,11 +379,12 @@ class Engine(Uncertainty):
 
     def _predict(self) -> None:
         """Turn to a set that is predicted anew, and weigh what speaks for it."""
-        belief = self.belief
-        self.predictions.turn_to(self.front.inside, belief.pulls, belief.B)
+        belief, posterior, front = self.belief, self._scene.posterior, self.front
+        hopeful = conclude_account(posterior, front, self.account, self._outcome)
+        self.predictions.turn_to(front.inside, belief.pulls, belief.B, bool(hopeful))
         self._hold_together()
         weigh_account(self.model, belief, self.account)
-        conclude_account(self.front, self.account, self._outcome)
+        conclude_account(posterior, front, self.account, self._outcome)
 
     @property
     def account(self) -> Account:
@@ -412,11 +414,13 @@ class Engine(Uncertainty):
     def candidate(self) -> list[int]:
         """Answers in S_hat; empty while the arms with results do not suffice to judge.
 
-        With a tolerance, at the stop: the smaller set, if there is one that has passed.
+        With a tolerance, at the stop: the smaller set, if there is one that has passed; the set
+        predicted, if it is proven.
         """
         if not self.ready:
             return []
-        return self._chosen or _members(self.front)
+        proven = self.predictions.proven if self.stopped else []
+        return self._chosen or proven or _members(self.front)
 
     @property
     def limited(self) -> bool:
@@ -520,11 +524,14 @@ class Engine(Uncertainty):
         return [draw.nearest, draw.nearest_xs[:m], draw.nearest_cs[:m]]
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take over the state of ``snapshot``; one of another format is a ValueError."""
+        """Take over the state of ``snapshot``; one that is damaged is one of UNREADABLE."""
         if state.get("format") != FORMAT:
             raise ValueError(f"format {state.get('format')!r} in the place of {FORMAT}")
         if "centre" in state and not self.centre.any():  # with a prior it is there already
-            self._look_around(np.array(state["centre"], np.float64))
+            centre = np.array(state["centre"], np.float64)
+            require(centre.shape == self.centre.shape, "the centre has another size")
+            require(np.isfinite(centre).all(), "the centre is not finite")
+            self._look_around(centre)
         self._lost[:] = state.get("lost", 0.0)
         self.coarse[:] = state.get("coarse", False)
         fill(self.belief, state["belief"])
@@ -546,19 +553,23 @@ class Engine(Uncertainty):
             self._nearest()[k][:] = values
         if self.program.rival:
             fill(self.rival, state["rival"])
-        if self.program.stopping.predicts:
-            self.predictions.restore(state["accounts"], int(state["active"]))
-            self._hold_together()
-            if self.predictions.accounts:
-                weigh_account(self.model, self.belief, self.account)
         self._outcome[:] = [float(v) for v in state["outcome"]]
         self.key[:] = np.array(state["key"], np.uint64)
-        self._judged = self.results
-        self._undecided = self._undecided and not self.informed
         sets = state.get("sets", {"passed": (), "chosen": (), "deadline": 0})
         self._passed = [int(a) for a in sets["passed"]]
         self._chosen = [int(a) for a in sets["chosen"]]
         self._deadline = int(sets["deadline"])
+        predicts = self.program.stopping.predicts
+        check_state(self._run, not predicts, self._passed, self._chosen)
+        if self.limited and self.model.unstructured and self.informed and not self.model.joint:
+            np.linalg.cholesky(self.covariances())  # a ValueError, if these are none
+        if predicts:
+            self.predictions.restore(state["accounts"], int(state["active"]))
+            self._hold_together()
+            if self.predictions.accounts:
+                weigh_account(self.model, self.belief, self.account)
+        self._judged = self.results
+        self._undecided = self._undecided and not self.informed
 
 
 def _members(front: Front) -> list[int]:

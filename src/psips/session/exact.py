@@ -4,11 +4,13 @@ Where the noise of a metric is to be estimated and all results of the same arm a
 the digit, it is taken for exact (`psips.problem.exact`). That is a function of the results in
 their order: it begins with the first value that repeats another of its arm, and ends for good
 with the first that does not. Values of 0 and 1 alone do not count: those of a binary metric
-repeat, too. Nor does it count if every metric would be exact.
+repeat, too. If every metric is exact, nothing is left for a run to judge: the answer is the
+Pareto set of the values (`Exact.front`).
 
-A metric that hardly ever varies repeats for a while as well: scores of 5 out of 5, say. So
-nothing stops before so many results have repeated others that a metric in which one result in
-ten differs would have shown it with probability 1 - delta.
+A metric that hardly ever varies repeats for a while as well: scores of 5 out of 5, say. And one
+arm may vary where the others do not. So nothing stops before so many results have repeated
+others that, with probability 1 - delta, it would have shown if one result in ten differed
+(DIFFER), or three in ten of those of a single arm (DIFFER_IN_ARM).
 """
 
 from __future__ import annotations
@@ -22,9 +24,12 @@ from psips.aliases import Floats, Ints, Mask
 from psips.errors import InputError, listing
 from psips.problem import Problem
 from psips.problem.exact import clash, declared
+from psips.problem.limits import optimal_and_allowed
 from psips.problem.noise import KNOWN
+from psips.session.restoring import require, within
 
-DIFFER = 0.1  # share of results that differ, which is to be seen before a stop
+DIFFER = 0.1  # share of all results that differ, which is to be seen before a stop
+DIFFER_IN_ARM = 0.3  # the same of the results of one arm
 
 
 class Row(NamedTuple):
@@ -40,7 +45,10 @@ class Exact:
 
     def __init__(self, problem: Problem, finding: bool = True, delta: float = 0.1) -> None:
         self.problem = problem
-        self.needed = math.ceil(math.log(delta) / math.log(1.0 - DIFFER))  # repeats
+        self.needed, self.needed_of_arm = (
+            math.ceil(math.log(delta) / math.log(1.0 - share))
+            for share in (DIFFER, DIFFER_IN_ARM)
+        )  # repeats
         self.declared = declared(problem)
         estimated = finding and problem.noise != KNOWN and problem.noise_guess is None
         self._eligible: Mask = np.array(
@@ -55,16 +63,32 @@ class Exact:
         )  # the first, or of a declared one the last
         self._varied: Mask = np.zeros(d, np.bool_)
         self._repeats: Ints = np.zeros(d, np.int64)  # results that agree with an earlier one
+        self._counts: Ints = np.zeros((K, d), np.int64)  # values in ``rows``
         self._wide: Mask = np.zeros(d, np.bool_)  # some value is neither 0 nor 1
         self.rows: list[Row] = []  # while they may have to be told again
 
     @property
     def found(self) -> tuple[int, ...]:
+        """Metrics that results show to be exact, if a run has others left to judge."""
+        return () if self._all else self.repeating
+
+    @property
+    def repeating(self) -> tuple[int, ...]:
         """Metrics that results show to be exact."""
-        found = np.flatnonzero(self._open & (self._repeats > 0) & self._wide).tolist()
-        if len(found) + len(self.declared) == self.problem.d:
-            return ()  # nothing would be left to decide
-        return tuple(found)
+        return tuple(np.flatnonzero(self._open & (self._repeats > 0) & self._wide).tolist())
+
+    @property
+    def _all(self) -> bool:
+        """Whether every metric is exact."""
+        return len(self.repeating) + len(self.declared) == self.problem.d
+
+    @property
+    def front(self) -> tuple[int, ...]:
+        """The Pareto set of the values, if every metric is exact and every value known."""
+        if not self._all or np.isnan(self.values).any():
+            return ()
+        kept = optimal_and_allowed(self.values, self.problem.limit_model)
+        return tuple(np.flatnonzero(kept).tolist())
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -94,6 +118,7 @@ class Exact:
         here, seen = ~np.isnan(x), ~np.isnan(self.values[arm])
         if self._open.any():
             self.rows.append(row)
+            self._counts[arm] += here
             twice = here & seen
             same = x == self.values[arm]
             # A metric that varies between the results of an arm once has noise for good. What
@@ -144,15 +169,36 @@ class Exact:
     @property
     def lacking(self) -> int:
         """How many more results must repeat others before a stop counts; 0 if it does."""
-        found = list(self.found)
-        return max(0, self.needed - int(self._repeats[found].min())) if found else 0
+        found = list(self.repeating)
+        if not found:
+            return 0
+        in_all = self.needed - int(self._repeats[found].min())
+        return max(0, in_all, int(self._lacking_of_arms.sum()))
+
+    @property
+    def _lacking_of_arms(self) -> Ints:
+        """How many more results of each arm (K,) must repeat others of the arm."""
+        found = list(self.repeating)
+        if not found:
+            return np.zeros(self.problem.K, np.int64)
+        fewest = self._counts[:, found].min(axis=1)  # all but the first repeat it
+        return np.asarray(np.maximum(0, self.needed_of_arm + 1 - fewest))
+
+    def furthest_behind(self, pending: Floats) -> int:
+        """Return the arm that lacks most repeats, ``pending`` (K,) counted in; -1 if none."""
+        lacking = self._lacking_of_arms - pending
+        arm = int(lacking.argmax())
+        return arm if lacking[arm] > 0 else -1
 
     @property
     def waits(self) -> str:
         """What a stop waits for, in words; empty if for nothing."""
         if not self.lacking:
             return ""
-        return f" (no stop before {self.needed} results repeat others, {self.lacking} to go)"
+        return (
+            f" (no stop before {self.needed} results repeat others, and {self.needed_of_arm} "
+            f"of each arm, {self.lacking} to go; none if it is registered with kind = 'exact')"
+        )
 
     @property
     def words(self) -> str:
@@ -162,8 +208,8 @@ class Exact:
     def words_since(self, before: tuple[int, ...]) -> str:
         """Return the same, with those of the metrics ``before`` that have turned out noisy."""
         texts = []
-        if self.found:
-            texts.append(_said(self.problem, self.found, "repeat", "treated as exact"))
+        if self.repeating:
+            texts.append(_said(self.problem, self.repeating, "repeat", "treated as exact"))
         lost = [c for c in self.given_up if c in before]
         if lost:
             names = listing([self.problem.objectives[c] for c in lost])
@@ -197,6 +243,13 @@ class Exact:
         self.rows = [
             Row(int(arm), np.array(x, float), tuple(rest)) for arm, x, rest in state["rows"]
         ]
+        require(within([row.arm for row in self.rows], len(self.values)), "an unknown arm")
+        told = [self.values, *(row.x for row in self.rows)]
+        require(not any(np.isinf(one).any() for one in told), "a value is infinite")
+        sizes = {row.x.shape for row in self.rows}
+        require(sizes <= {self.values.shape[1:]}, "a result has too few or too many values")
+        for row in self.rows:
+            self._counts[row.arm] += ~np.isnan(row.x)
 
 
 def _said(problem: Problem, columns: tuple[int, ...], verb: str, what: str) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 from psips.errors import InputError, quote, unknown
 from psips.input.checks import read_items
 from psips.input.quantities import stripped
+from psips.session.restoring import require, within
 
 
 class Items:
@@ -147,10 +149,21 @@ class Items:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over the state of ``snapshot``."""
-        self.names = list(state["names"])
+        names = list(state["names"])
+        require(all(isinstance(name, str) and name for name in names), "an item has no name")
+        require(names == self.names or not self.finite, "the items are not those of the list")
+        self.names = names
         self._places = {name: i for i, name in enumerate(self.names)}
-        self._told = [set(told) for told in state["told"]]
-        self._open = Counter({(arm, place): n for arm, place, n in state["open"]})
+        require(len(self._places) == len(names), "two items have the same name")
+        self._told = [{int(place) for place in told} for told in state["told"]]
+        require(len(self._told) == len(self._arms), "there are items of other arms")
+        places = [*chain.from_iterable(self._told)]
+        self._open = Counter()
+        for arm, place, n in state["open"]:
+            require(within(arm, len(self._arms)) and n > 0, "an item is asked of no arm")
+            self._open[int(arm), int(place)] = int(n)
+            places.append(int(place))
+        require(within(places, len(names)), "an item that was met is not in the list")
         self._from = [0] * len(self._arms)
 
 

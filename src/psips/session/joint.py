@@ -23,6 +23,7 @@ from psips.kernels.scatter import ENOUGH, students_share
 from psips.kernels.scene import Scene
 from psips.session.engine import Engine
 from psips.session.mixed import OLD
+from psips.session.restoring import require, within
 
 EVERY = 0.02  # growth of the results after which the noise is estimated anew
 FIRST, NEXT = 30, 3  # steps of EM: at first, and where the last estimate is the start
@@ -250,6 +251,14 @@ class JointEngine(Engine):
             self._values = [np.array(x, np.float64) for x in kept["values"]]
             self.noise[:] = kept["noise"]
             self.share, self.fitted = float(kept["share"]), int(kept["fitted"])
+            require(within(self._arms, self.model.K), "a result is of none of the arms")
+            told = np.bincount(np.array(self._arms, np.int64), minlength=self.model.K)
+            require(np.array_equal(told, self.belief.pulls), "results and arms do not agree")
+            sizes = {x.shape for x in self._values}
+            require(sizes <= {(self.model.d,)}, "a result has too few or too many values")
+            require(len(self._values) == len(self._arms), "an arm has no values")
+            numbers = np.array([*self._values, self.noise[0].ravel()[: self.model.d]])
+            require(not np.isinf(numbers).any(), "a result is not finite")
         self._solve()
         self._tell_of_noise(self._scene)
 

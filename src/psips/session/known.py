@@ -52,7 +52,12 @@ class Known:
     @property
     def stopped(self) -> bool:
         """Whether the stopping rule holds for the results told so far."""
-        return self.engine.stopped and not self.exact.lacking
+        return self.settled and not self.exact.lacking
+
+    @property
+    def settled(self) -> bool:
+        """Whether the stopping rule holds, whatever repeats exact metrics still lack."""
+        return self.engine.stopped or bool(self.exact.front)
 
     @property
     def candidate_set(self) -> tuple[str, ...]:
@@ -61,7 +66,8 @@ class Known:
         Empty while an arm without features is unmeasured; with features, while the arms
         measured do not span them.
         """
-        return tuple(self.problem.answers[a] for a in self.engine.candidate)
+        found = self.exact.front or self.engine.candidate
+        return tuple(self.problem.answers[a] for a in found)
 
     @property
     def pareto_set(self) -> tuple[str, ...] | None:

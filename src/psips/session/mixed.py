@@ -24,6 +24,7 @@ from psips.kernels.model import POOLED
 from psips.kernels.scatter import students_share
 from psips.kernels.scene import Scene
 from psips.session.engine import Engine
+from psips.session.restoring import require, within
 
 EVERY = 0.02  # growth of the results after which the variances are estimated anew
 FIRST, NEXT = 30, 4  # steps of EM: at first, and where the last estimates are the start
@@ -235,7 +236,9 @@ class MixedEngine(Engine):
         each = weights / np.maximum(pairs, 1.0)
         U = np.einsum("b,bi,bj->ij", each, whole, whole)
         U -= np.einsum("b,bai,baj->ij", each, sums, sums)
-        values, vectors = np.linalg.eigh(U * J / (J - 1.0))
+        unit = np.sqrt(within)  # eigenvectors depend on units: a small one would drown
+        values, vectors = np.linalg.eigh(U * J / (J - 1.0) / np.outer(unit, unit))
+        vectors = unit[:, None] * vectors
         return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
 
     def _estimate_within(self) -> Floats:
@@ -324,7 +327,7 @@ class MixedEngine(Engine):
         inverse = inverse_of(self.within)
         data = self.data
         add_blocks(data.counts, data.sums, inverse, root_of(self.between), V, B)
-        whole = np.linalg.inv(V).reshape(K, d, K, d)
+        whole = inverse_of(V).reshape(K, d, K, d)
         return np.array([whole[a, :, a] for a in range(K)])
 
     def snapshot(self) -> dict[str, Any]:
@@ -348,8 +351,9 @@ class MixedEngine(Engine):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over the state of ``snapshot``."""
-        kept = state["blocks"]
-        self._again(kept)
+        self._again(state["blocks"])
+        told = state["belief"]["pulls"]
+        require(np.array_equal(self.belief.pulls, told), "items and results do not agree")
         belief = {name: getattr(self.belief, name).tolist() for name in ("V", "F", "G", "X")}
         super().restore({**state, "belief": {**state["belief"], **belief}})
         self._set_unit(self._scene)
@@ -357,36 +361,54 @@ class MixedEngine(Engine):
     def _again(self, kept: dict[str, Any]) -> None:
         """Go the way of the results again: to the last estimate at once, then one by one."""
         values = np.array(kept["values"], float).reshape(-1, self.model.d)
-        rows = list(zip(kept["arms"], kept["where"], values, strict=True))
+        arms, where = (np.array(kept[name], np.int64) for name in ("arms", "where"))
+        rows = list(zip(arms.tolist(), where.tolist(), values, strict=True))
+        newest = np.maximum.accumulate(np.concatenate(([-1], where)))[:-1]
+        require(within(arms, self.model.K), "a result is of none of the arms")
+        require((where >= 0).all() and (where <= newest + 1).all(), "a result is of no item")
+        require(np.isfinite(values).all(), "a result is not finite")
         self.origin[:] = kept["origin"]
         self.fitted = int(kept["fitted"])
+        require(within(self.fitted, len(rows) + 1), f"there are no {self.fitted} results")
         self.block_of = {int(item): int(block) for item, block in kept["block_of"]}
+        require(within([*self.block_of.values()], len({*where.tolist()})), "an unknown item")
         for arm, block, y in rows[: self.fitted]:
             self.data.add(arm, block, y)
             self.belief.pulls[arm] += 1.0
             self.belief.N[arm] += 1.0
         self.within[:], self.between[:] = kept["within"], kept["between"]
         self.belief.scatter.freedom[:] = kept["freedom"]
+        estimates = self.origin, self.within, self.between, self.belief.scatter.freedom
+        require(all(np.isfinite(one).all() for one in estimates), "a variance is not finite")
         self.rebuild()
         for arm, block, y in rows[self.fitted :]:
             self._take(arm, y, block)
 
 
 def inverse_of(S: Floats) -> Floats:
-    """Return the inverses of covariances (K, d, d)."""
-    return np.asarray(np.linalg.inv(S), np.float64)
+    """Return the inverses of covariances (..., d, d), whatever their units."""
+    unit = _units_of(S)
+    scale = unit[..., :, None] * unit[..., None, :]
+    return np.asarray(np.linalg.inv(S / scale) / scale, np.float64)
 
 
 def root_of(U: Floats) -> Floats:
-    """Return a factor of a covariance that may be singular.
+    """Return a factor of a covariance that may be singular, whatever its units.
 
     Examples
     --------
     >>> root_of(np.zeros((1, 1)))
     array([[0.]])
     """
-    values, vectors = np.linalg.eigh(U)
-    return np.ascontiguousarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+    unit = _units_of(U)
+    values, vectors = np.linalg.eigh(U / np.outer(unit, unit))
+    return np.ascontiguousarray(unit[:, None] * vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def _units_of(S: Floats) -> Floats:
+    """Return the standard deviations (..., d) of covariances; 1 where they are 0."""
+    variances = np.diagonal(S, axis1=-2, axis2=-1)
+    return np.sqrt(np.where(variances > 0.0, variances, 1.0))
 
 
 def _doubled(array: Any) -> Any:

@@ -269,6 +269,18 @@ def status_of(
 
 def with_exact(status: Status, problem: Problem, exact: Exact) -> Status:
     """Return a status of what exact metrics leave of a problem with these beside it."""
+    if exact.front:  # every metric is exact: the run itself knows nothing
+        answers = insert_exact(status.answers, problem, exact)
+        return replace(
+            status,
+            arms=insert_exact(status.arms, problem, exact),
+            answers=answers.assign(reason="every metric is taken for exact"),
+            covariances=np.zeros((problem.n, problem.d, problem.d)),
+            exact=exact.words + exact.waits,
+            stopped=not exact.lacking,
+            probability_of_change=0.0,
+            not_known="",
+        )
     if not exact.columns:
         return replace(status, exact=exact.words)
     stopped = status.stopped and not exact.lacking
@@ -300,7 +312,7 @@ def insert_exact(table: pd.DataFrame, problem: Problem, exact: Exact) -> pd.Data
     if not columns.keys() & set(metrics):  # every metric is exact
         first = {name: table[name] for name in table.columns if name in ("pulls", "pending")}
         columns = {**first, **dict.fromkeys(metrics), **columns}
-    for c in exact.columns:
+    for c in range(problem.d) if exact.front else exact.columns:
         columns[f"{problem.labels[c]} estimate"] = values[:, c]
         columns[f"{problem.labels[c]} se"] = np.where(np.isnan(values[:, c]), np.nan, 0.0)
     return pd.DataFrame(columns, index=table.index)

@@ -119,7 +119,7 @@ def verdicts_of(problem: Problem, engine: Engine, *, lacking: bool = True) -> li
     known = np.full(problem.n, OPEN)
     if engine.program.stopping.predicts:
         log_inverse -= math.log(CERTIFIED)
-        for account in engine.predictions.accounts:
+        for account in engine.predictions.in_turn:
             verdicts_by(account, known)
     if not has_certificates(problem):
         return [_by_claims(problem, *one) for one in zip(problem.answers, known, strict=True)]

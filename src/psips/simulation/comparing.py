@@ -16,7 +16,7 @@ from psips.problem.problem_file import ProblemFile
 from psips.problem.question import read_budget, read_goal
 from psips.rules import Rules
 from psips.rules.chosen import BY_PROOFS
-from psips.rules.tuning import CONSTANTS
+from psips.rules.tuning import CONSTANTS, put_over
 from psips.simulation.planning import Expectation, rules_of, simulate_guess
 from psips.simulation.runs import Run
 from psips.simulation.summary import clopper_pearson
@@ -24,10 +24,11 @@ from psips.version import __version__
 
 MOST_DESIGNS = 50  # that are compared at once
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the runs, by which quantiles are named
-TEXTS = ("sampling", "stopping", "calibration", "draws", "tracking", "goal")
+TEXTS = ("guarantee", "sampling", "stopping", "calibration", "draws", "tracking", "goal")
 CONSTANT = "tuning."  # before the name of a constant that is varied
 VARIED = (
-    *("delta", "confidence", "sampling", "stopping", "calibration", "draws", "tracking"),
+    *("delta", "confidence", "guarantee"),
+    *("sampling", "stopping", "calibration", "draws", "tracking"),
     *(CONSTANT + name for name in CONSTANTS),
     *("budget", "goal", "epsilon"),
 )
@@ -146,6 +147,11 @@ def _design(file: ProblemFile, name: str, changed: dict[str, Any]) -> Design:
     if "epsilon" in changed:
         problem = file.problem.asking(epsilon=changed.pop("epsilon"))
         file = replace(file, problem=problem)
+    if "guarantee" in changed:
+        if "stopping" in changed or "calibration" in changed:
+            raise InputError("'guarantee' chooses the stopping rule: vary one or the other")
+        said = {"guarantee": changed.pop("guarantee")}
+        file = replace(file, rules=put_over(said, file.rules))
     budget = changed.pop("budget", file.budget)
     goal = changed.pop("goal", file.goal)
     read_budget(file.problem, budget)
@@ -153,7 +159,8 @@ def _design(file: ProblemFile, name: str, changed: dict[str, Any]) -> Design:
     read_goal(file.problem, goal)  # complains
     if goal != file.goal and "stopping" not in file.rules:
         rules = replace(rules, stopping=BY_PROOFS, calibration="own")
-    if "sampling" in changed and "stopping" not in {**file.rules, **changed} and goal is None:
+    chosen = {"stopping", "guarantee"} & {**file.rules, **changed}.keys()
+    if "sampling" in changed and not chosen and goal is None:
         changed["stopping"] = "own"
     if "stopping" in changed and "calibration" not in {**file.rules, **changed}:
         changed["calibration"] = "own"

@@ -16,7 +16,7 @@ from psips.problem.file_tables import Guess
 from psips.problem.instances import Instance
 from psips.problem.problem_file import ProblemFile
 from psips.rules import SAMPLING, Rules
-from psips.session.choices import with_goal
+from psips.rules.guarantee import choices_for
 from psips.simulation.cluster import spread
 from psips.simulation.environments import environment_of
 from psips.simulation.near_ties import NearTie, finite_t_star, near_ties
@@ -361,7 +361,7 @@ def check_amounts(runs: int, seed: int, cap: int, jobs: int) -> None:
 def rules_of(file: ProblemFile) -> Rules:
     """Return the rules that a problem file asks for."""
     given: dict[str, Any] = {} if file.delta is None else {"delta": file.delta}
-    return Rules.from_dict(with_goal({**given, **file.rules}, file.goal))
+    return Rules.from_dict(choices_for(file.problem, {**given, **file.rules}, file.goal))
 
 
 def _range_of_t_star(expected: Expectation, seed: int) -> tuple[float, float]:

@@ -15,7 +15,6 @@ from psips.problem import Problem
 from psips.problem.instances import Instance
 from psips.rules import SAMPLING, Rules
 from psips.session import read_rules
-from psips.session.choices import with_goal
 from psips.simulation.cluster import spread
 from psips.simulation.environments import Environment, environment_of
 from psips.simulation.runs import Run, simulate, verdicts_right
@@ -212,7 +211,7 @@ def simulate_many(
     _check_whole("seed", seed, 0)
     if jobs != -1:
         _check_whole("jobs", jobs, 1)
-    chosen = read_rules(rules, choices if rules else with_goal(choices, goal))
+    chosen = read_rules(instance.problem, rules, choices, goal)
     environment = environment_of(instance)
     if SAMPLING[chosen.sampling].knows and target is None:
         weights = complexity(instance.known, instance.theta).weights

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from psips.errors import InputError, advice, unknown
+from psips.session.restoring import UNREADABLE
 from psips.store import (
     CLOCK,
     ConflictError,
@@ -23,7 +24,7 @@ from psips.study.inputs import ahead, stamp
 from psips.study.people import read_key, signature
 from psips.study.requests import Request
 from psips.study.schema import CREATED, SCHEMA
-from psips.study.state import UNREADABLE, Recorded, State, changes_the_past
+from psips.study.state import Recorded, State, changes_the_past
 
 TAIL = 200  # events after the cached state from which on a new one is saved
 TAIL_SHARE = 0.01  # the same, as a share of a long log

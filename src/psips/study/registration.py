@@ -18,7 +18,6 @@ from psips.problem.problem_file import ProblemFile, read_problem_file
 from psips.rules import Rules
 from psips.rules.tuning import put_over
 from psips.session import Session, read_rules
-from psips.session.choices import with_goal
 from psips.study.conduct import Conduct
 from psips.study.inputs import check_units, read_count, read_name
 from psips.study.people import VERSION
@@ -54,7 +53,7 @@ def registration(
         time_limit = file.time_limit if time_limit is None else time_limit
     check_units(problem)
     name = read_name(problem.name if name is None else name)
-    chosen = read_rules(rules, choices if rules else with_goal(choices, goal))
+    chosen = read_rules(problem, rules, choices, goal)
     seed = secrets.randbits(48) if seed is None else read_count("seed", seed, 0)
     session = Session(
         problem, rules=chosen, rng=seed, budget=budget, goal=goal, time_limit=time_limit

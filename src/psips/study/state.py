@@ -26,6 +26,7 @@ from psips.problem.measurements import read_cell
 from psips.rules import Rules
 from psips.session import Session
 from psips.session.progress import Progress
+from psips.session.restoring import UNREADABLE
 from psips.store import CLOCK, DamagedError, Event, Snapshot, broken_link
 from psips.store.events import START, canonical
 from psips.study.conduct import Conduct
@@ -46,12 +47,6 @@ from psips.study.schema import (
 
 JUDGED_AGAIN = 3  # from this schema on, a change has what is held judged again
 OWN_NOISE = 4  # from this schema on, results are held by the noise of their own arm
-
-# What a log can raise that its hashes do not forbid, whoever made it.
-UNREADABLE = (
-    *(InputError, KeyError, TypeError, ValueError, IndexError),
-    *(AttributeError, OverflowError, RecursionError),
-)
 
 
 def _standing_still() -> float:
@@ -383,7 +378,7 @@ class State:
                 state.seq, state.hash, state.at = kept.seq, kept.hash, str(data["at"])
                 if not all(fits(state.problem, s.engine, ledger) for s in state.sessions):
                     return None
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
+        except UNREADABLE:
             return None
         return state
 

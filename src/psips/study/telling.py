@@ -86,7 +86,7 @@ class Telling:
         if self._delivery is not None and not self._again:
             check_repetition(self._delivery, told, state.files)
         check_exact(state, told)
-        self._exact_before = state.session.exact.found
+        self._exact_before = state.session.exact.repeating
         self._held_before = {result.number for result in state.ledger.held}
         results = state.ledger.results
         self.slips = find_slips(state.problem, self._study, results, told)
@@ -137,7 +137,7 @@ class Telling:
     def _said(self, state: State) -> str:
         """Say what these results have shown of exact metrics; empty if nothing."""
         exact, before = state.session.exact, self._exact_before
-        return exact.words_since(before) if before not in (None, exact.found) else ""
+        return exact.words_since(before) if before not in (None, exact.repeating) else ""
 
     def _held(self, state: State, new: tuple[int, ...]) -> tuple[int, ...]:
         """Return what is held now in every arm in which these results put one on hold."""

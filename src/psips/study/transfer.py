@@ -11,10 +11,10 @@ from typing import Any
 from psips.errors import InputError
 from psips.input.escaping import as_json
 from psips.input.strict_json import read_json
+from psips.session.restoring import UNREADABLE
 from psips.store import ConflictError, DamagedError, Event, Store, broken_links, open_store
 from psips.store.events import canonical
 from psips.study.plain import status_data
-from psips.study.state import UNREADABLE
 from psips.study.study import Study
 from psips.study.verification import event_at
 

@@ -7,10 +7,11 @@ from datetime import datetime
 from typing import NamedTuple
 
 from psips.errors import unknown
+from psips.session.restoring import UNREADABLE
 from psips.store import CLOCK, EVERY, Event, Snapshot, Store, StoreError, broken_links
 from psips.study.inputs import ahead, read_known_name, stamp
 from psips.study.people import VERSION
-from psips.study.state import UNREADABLE, State
+from psips.study.state import State
 
 
 class Verification(NamedTuple):
