@@ -42,7 +42,7 @@ def test_a_failing_test_ends_what_runs_beside(tmp_path: Path) -> None:
     shutil.copy(ROOT / ".ci" / "run", tmp_path / ".ci" / "run")
     for name in ("pip", "ruff", "lint-imports", "mypy"):
         script(tmp_path / ".venv" / "bin" / name, "exit 0")
-    both = "[ -f lowest.pid ] && [ -f checked.pid ]"
+    both = "[ -s lowest.pid ] && [ -s checked.pid ]"
     tests = f'case "$*" in *pytest*) until {both}; do sleep 0.05; done; exit 3;; esac'
     script(tmp_path / ".venv" / "bin" / "python", tests)
     for name in ("lowest", "checked"):

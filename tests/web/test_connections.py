@@ -241,7 +241,7 @@ def test_a_client_that_leaves_in_the_middle_of_a_body_is_no_failure_of_ours(
     served: Served, caplog: pytest.LogCaptureFixture, kind: str
 ) -> None:
     """Anybody can do that without a token: one line in the log, and no traceback."""
-    caplog.set_level(logging.INFO)
+    caplog.set_level(logging.INFO, "psips.web")
     path = "/sign-in" if kind != "json" else served.api.removeprefix(served.url) + "/ask"
     token = served.tokens["recorder"]
     head = (
