@@ -25,7 +25,7 @@ from psips.kernels.front import MEMBERS
 from psips.kernels.grids import floats, ints
 from psips.kernels.jit import part, step
 from psips.kernels.posterior import refresh_means
-from psips.kernels.response import best_response, make_room, no_handicap, response_gains
+from psips.kernels.response import best_response, make_room, response_gains
 from psips.kernels.rival import Design, weigh_arms
 from psips.kernels.scene import Scene
 from psips.kernels.state import ASKED, TRACK, Run
@@ -40,7 +40,7 @@ def supergradient(scene: Scene, design: Design, w: Floats, gains: Floats) -> Non
     length = max(members.shape[0], d)
     piece = ints(3)
     over, by, weight = ints(length), ints(length), floats(length)
-    best_response(p, members, np.inf, no_handicap(d), piece, over, by, weight)
+    best_response(p, members, np.inf, piece, over, by, weight)
     response_gains(p, piece, over, by, weight, make_room(p).shift, gains)
 
 

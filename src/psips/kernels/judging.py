@@ -27,7 +27,13 @@ from psips.kernels.outcome import (
     STOPPED,
     THRESHOLD,
 )
-from psips.kernels.ratio import all_pieces, glr_threshold, is_time, passes
+from psips.kernels.ratio import (
+    glr_threshold,
+    is_time,
+    nearest_falls_short,
+    passes,
+    weigh_pieces,
+)
 from psips.kernels.renewing import elect_plainly, refresh
 from psips.kernels.rng import STOP, seed
 from psips.kernels.settling import all_settled, reached
@@ -113,13 +119,16 @@ def judge_glr(run: Run) -> int:
     calibrate(run)
     t = scene.belief.tally[RESULTS]
     threshold = glr_threshold(scene.model, calibration, float(t))
-    found = passes(scene, calibration.handicap, threshold)
-    if found >= threshold and calibration.code == MEASURED:
+    if calibration.code == MEASURED:
         found = 0.0
-        if is_time(t, run.latest[NEW]):
+        if is_time(t, run.latest[NEW]) and not nearest_falls_short(
+            scene, calibration, threshold
+        ):
             no_draws(run)
             call(run.steps[REBUILD], run)
-            found = all_pieces(scene, calibration.handicap, threshold)
+            found, threshold = weigh_pieces(scene, calibration, False)
+    else:
+        found = passes(scene, threshold)
     outcome[THRESHOLD] = threshold
     outcome[STOPPED] = 1.0 if found >= threshold else 0.0
     outcome[EVIDENCE] = found if found >= threshold else 0.0

@@ -14,9 +14,9 @@ import math
 from psips.aliases import Floats
 from psips.kernels.belief import Belief
 from psips.kernels.certificates import evidence, evidence_of_two, log_mixture
+from psips.kernels.constraint import applies
 from psips.kernels.grids import as_array, floats, floats2, floats3
 from psips.kernels.jit import kernel, part
-from psips.kernels.limits import applies
 from psips.kernels.marginal import (
     FLOOR,
     FOURTH,

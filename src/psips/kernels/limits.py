@@ -10,22 +10,26 @@ can be empty. With S that set, Alt(S) is made of convex pieces, in three kinds:
 * ENTERS: z outside S keeps all limits, and is above each x in S in some objective: a tree that
   branches on objectives, as in `psips.kernels.response`.
 
-A constraint is f(m) = one m[first, metric] + two m[second, metric] + offset >= 0: a lead of z
-over x, a limit kept or broken, a limit against the control. With G_kl the covariance of f_k
-and f_l and b_k = -f_k at theta_hat, the squared distance to a piece is max_{y >= 0} 2 b.y -
-y'Gy.
+Constraints are those of `psips.kernels.constraint`.
 Arms must be separate (no features); their covariances may be any.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from psips.aliases import Floats, Ints, Mask
-from psips.kernels.cone import nonnegative
-from psips.kernels.grids import as_array, as_grid, flags, floats, floats2, ints, ints2
+from psips.kernels.constraint import (
+    Piece,
+    applies,
+    copy_piece,
+    empty_piece,
+    moved,
+    project,
+    put_lead,
+    put_limit,
+)
+from psips.kernels.grids import as_array, as_grid, flags, floats, ints, ints2
 from psips.kernels.halfspace import may_beat, may_hold
 from psips.kernels.jit import bare, kernel, part
 from psips.kernels.model import LimitModel
@@ -34,121 +38,6 @@ from psips.kernels.posterior import Posterior
 BROKEN, BELOW, ENTERS = range(3)  # kinds of pieces
 WHOLE, ALLOWED, FRONT = range(3)  # which are looked at: all; who is allowed; the front of these
 FREE = 1e-10  # a lead below this many standard deviations of one measurement is none
-
-
-class Piece(NamedTuple):
-    """Constraints and their multipliers; room for more than there are."""
-
-    first: Ints
-    second: Ints
-    metric: Ints
-    one: Floats
-    two: Floats
-    offset: Floats
-    y: Floats
-
-
-@part
-def empty_piece(room: int) -> Piece:
-    """Return room for constraints."""
-    return Piece(
-        ints(room),
-        ints(room),
-        ints(room),
-        floats(room),
-        floats(room),
-        floats(room),
-        floats(room),
-    )
-
-
-@bare
-def applies(limits: LimitModel, z: int, l: int) -> bool:  # noqa: E741
-    """Whether limit ``l`` says anything of z: not that the control is equal to itself."""
-    return limits.factor[l] != 1.0 or z != limits.control
-
-
-@bare
-def put_limit(piece: Piece, k: int, limits: LimitModel, z: int, l: int, side: float) -> None:  # noqa: E741
-    """Constraint ``k`` becomes: z keeps limit ``l`` (``side`` 1), or breaks it (-1)."""
-    sign = side * limits.sign[l]
-    piece.first[k] = z
-    piece.second[k] = z
-    piece.metric[k] = limits.metric[l]
-    piece.one[k] = sign
-    piece.two[k] = 0.0
-    piece.offset[k] = -side * limits.bound[l]
-    if limits.factor[l] != 0.0:
-        if z == limits.control:
-            piece.one[k] = sign * (1.0 - limits.factor[l])
-        else:
-            piece.second[k] = limits.control
-            piece.two[k] = -sign * limits.factor[l]
-
-
-@bare
-def put_lead(piece: Piece, k: int, slack: Floats, z: int, x: int, c: int) -> None:
-    """Constraint ``k`` becomes: z is above x in ``c``, up to the offset."""
-    piece.first[k] = z
-    piece.second[k] = x
-    piece.metric[k] = c
-    piece.one[k] = 1.0
-    piece.two[k] = -1.0
-    piece.offset[k] = slack[c]
-
-
-@bare
-def form(mu: Floats, piece: Piece, k: int) -> float:
-    """f_k at the means ``mu`` (n, d)."""
-    c = piece.metric[k]
-    found = piece.one[k] * mu[piece.first[k], c] + piece.two[k] * mu[piece.second[k], c]
-    return found + piece.offset[k]
-
-
-@bare
-def shared(C: Floats, piece: Piece, k: int, j: int) -> float:
-    """Covariance of f_k and f_j."""
-    c, e = piece.metric[k], piece.metric[j]
-    total = 0.0
-    if piece.first[k] == piece.first[j]:
-        total += piece.one[k] * piece.one[j] * C[piece.first[k], c, e]
-    if piece.first[k] == piece.second[j]:
-        total += piece.one[k] * piece.two[j] * C[piece.first[k], c, e]
-    if piece.second[k] == piece.first[j]:
-        total += piece.two[k] * piece.one[j] * C[piece.second[k], c, e]
-    if piece.second[k] == piece.second[j]:
-        total += piece.two[k] * piece.two[j] * C[piece.second[k], c, e]
-    return total
-
-
-@part
-def project(p: Posterior, piece: Piece, m: int) -> float:
-    """Squared distance to the first ``m`` constraints; their multipliers go to ``y``."""
-    G, b = floats2(m, m), floats(m)
-    for k in range(m):
-        b[k] = -form(p.mu, piece, k)
-        for j in range(k + 1):
-            G[k, j] = shared(p.C, piece, k, j)
-            G[j, k] = G[k, j]
-    nonnegative(G, b, m, piece.y)
-    square = 0.0
-    for k in range(m):
-        square += b[k] * piece.y[k]
-    return max(square, 0.0)
-
-
-@bare
-def moved(p: Posterior, piece: Piece, m: int, a: int, c: int) -> float:
-    """Mean of answer ``a`` in ``c`` at the nearest point."""
-    total = p.mu[a, c]
-    for k in range(m):
-        if piece.y[k] != 0.0:
-            e = piece.metric[k]
-            if piece.first[k] == a:
-                total += piece.y[k] * piece.one[k] * p.C[a, c, e]
-            if piece.second[k] == a:
-                total += piece.y[k] * piece.two[k] * p.C[a, c, e]
-    return total
 
 
 @part
@@ -199,18 +88,6 @@ def holder(
     return worst
 
 
-@bare
-def _copy(piece: Piece, m: int, out: Piece) -> None:
-    for k in range(m):
-        out.first[k] = piece.first[k]
-        out.second[k] = piece.second[k]
-        out.metric[k] = piece.metric[k]
-        out.one[k] = piece.one[k]
-        out.two[k] = piece.two[k]
-        out.offset[k] = piece.offset[k]
-        out.y[k] = piece.y[k]
-
-
 @part
 def entering(
     p: Posterior,
@@ -249,7 +126,7 @@ def entering(
                 x = holder(p, limits.aims, work, m, z, inside, over[:depth], room)
             if square < nearest and x < 0:
                 nearest, found = square, m
-                _copy(work, m, best)
+                copy_piece(work, m, best)
             over[depth] = x
             tried[depth] = 0
             fresh = False

@@ -13,7 +13,6 @@ import math
 import numpy as np
 
 from psips.aliases import Floats, Ints, Mask
-from psips.kernels.belief import RESULTS
 from psips.kernels.front import LIVE, MEMBERS, Front, elect
 from psips.kernels.grids import flags, floats
 from psips.kernels.halfspace import lead, may_hold
@@ -21,7 +20,7 @@ from psips.kernels.jit import bare, kernel, part
 from psips.kernels.limited import evidence, renew
 from psips.kernels.limits import WHOLE, select
 from psips.kernels.posterior import Posterior, apart, refresh_all, variance
-from psips.kernels.ratio import glr_threshold, weigh_cover
+from psips.kernels.ratio import weigh_cover
 from psips.kernels.scene import Scene
 from psips.kernels.thresholds import Calibration
 from psips.kernels.tree import cover_alternative
@@ -149,5 +148,5 @@ def weigh_smaller_limited(scene: Scene, calibration: Calibration) -> tuple[int, 
     reduce_front(front, gone)
     allowed, inside = flags(model.n), flags(model.n)
     select(p.mu, model.facts, model.limits, allowed, inside)
-    threshold = glr_threshold(model, calibration, float(scene.belief.tally[RESULTS]))
-    return out, evidence(scene, calibration, allowed, front.inside, WHOLE), threshold
+    found, threshold = evidence(scene, calibration, allowed, front.inside, WHOLE)
+    return out, found, threshold

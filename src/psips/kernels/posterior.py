@@ -247,6 +247,20 @@ def cov(p: Posterior, z: int, x: int, c: int, v: int, e: int) -> float:
 
 
 @bare
+def between(p: Posterior, a: int, c: int, b: int, e: int) -> float:
+    """Covariance of the means of answer ``a`` in ``c`` and of answer ``b`` in ``e``."""
+    if p.separate:
+        return p.C[a, c, e] if a == b else 0.0
+    if p.G.shape[0] > 0:
+        d = p.mu.shape[1]
+        return p.G[a * d + c, b * d + e]
+    total = 0.0
+    for i in range(p.W.shape[1]):
+        total += p.W[a, i] * p.W[b, i]
+    return total * p.Sigma[c, e]
+
+
+@bare
 def apart(p: Posterior, z: int, x: int) -> float:
     """Return what `variance` needs of z and x whatever the objective; 0 if they are equal."""
     if p.separate or p.G.shape[0] > 0:

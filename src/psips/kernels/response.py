@@ -16,7 +16,6 @@ F(w) = min_{lambda in Alt(S)} sum_a w_a ||(theta - lambda)^T a||^2_{Sigma^-1}.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -27,10 +26,9 @@ from psips.kernels.cover import ANSWER, CONSTRAINTS, KIND
 from psips.kernels.grids import as_array, as_grid, floats, floats2, ints
 from psips.kernels.halfspace import ESCAPE, PAIR, lead, may_beat, may_hold
 from psips.kernels.jit import kernel, part, standing
-from psips.kernels.posterior import Posterior, apart, cov, variance
+from psips.kernels.posterior import Posterior, apart, variance
 from psips.kernels.shifts import gains_of_move, move, moved, unwhiten
 
-CLEAR = 2.0  # standard errors behind, beyond which an objective is not in play
 FREE = 1e-10  # a lead below this many standard deviations of one measurement is none
 
 
@@ -130,52 +128,6 @@ def _keep(
         weight[k] = y[k]
 
 
-@standing
-@part
-def drawn_in(p: Posterior, z: int, x: int) -> int:
-    """How many objectives of "x below z" are in play at the estimate or the nearest point."""
-    d = p.mu.shape[1]
-    near = apart(p, z, x)
-    below, every, pull = ints(d), ints(d), floats(d)
-    for c in range(d):
-        below[c], every[c] = x, c
-    project(p, z, d, below, every, pull)
-    count = 0
-    for c in range(d):
-        ahead = lead(p.mu, p.slack, z, x, c)
-        there = ahead
-        for e in range(d):
-            there += pull[e] * cov(p, z, x, c, x, e)
-        if min(ahead, there) < CLEAR * math.sqrt(variance(p, z, x, c, near)):
-            count += 1
-    return count
-
-
-@part
-def counts_for(p: Posterior, pair: bool, z: int, m: int, x: int, y: Floats) -> int:
-    """How many inequalities of a piece are in play, at most d.
-
-    Of "x below z" (``pair``) those objectives in which z is not clearly above x; with a
-    tolerance neither at the estimate nor at the nearest point, which correlations may draw to
-    where both bind; of "z escapes" the constraints that hold the nearest point.
-    """
-    d = p.mu.shape[1]
-    count = 0
-    if pair:
-        if p.tolerant and not p.diagonal:
-            return drawn_in(p, z, x)
-        near = apart(p, z, x)
-        for c in range(d):
-            ahead = lead(p.mu, p.slack, z, x, c)
-            if ahead < CLEAR * math.sqrt(variance(p, z, x, c, near)):
-                count += 1
-    else:
-        for k in range(m):
-            if y[k] > 0.0:
-                count += 1
-    return min(count, d)
-
-
 @part
 def held_back(
     p: Posterior, z: int, m: int, xs: Ints, cs: Ints, y: Floats, members: Ints
@@ -191,7 +143,6 @@ def best_response(
     p: Posterior,
     members: Ints,
     ceiling: float,
-    handicap: Floats,
     piece: Ints,
     over: Ints,
     by: Ints,
@@ -206,8 +157,6 @@ def best_response(
     ceiling : float
         Distances from here on do not interest: the search goes no further. Infinite for
         the best response; twice a threshold if all that matters is whether the GLR passes.
-    handicap : (2, d + 1) of a PAIR and of an ESCAPE, by how many of its inequalities are in
-        play, what a squared distance counts for; falling, ones for the distance itself
     piece : (3,) becomes z, the number m of constraints and the kind of the nearest piece;
         z = -1 if nothing lies below the ceiling
     over, by : (max(s, d),) become the constraints "z above x_k in c_k", the first m
@@ -222,7 +171,6 @@ def best_response(
     s = members.shape[0]
     length = max(s, d)
     xs, cs, y = ints(length), ints(length), floats(length)
-    lowest = min(handicap[PAIR, d], handicap[ESCAPE, d])
     best = ceiling
     piece[ANSWER] = -1
     piece[CONSTRAINTS] = 0
@@ -239,13 +187,12 @@ def best_response(
                 gap = -lead(p.mu, p.slack, j, i, c)
                 if gap > 0.0:
                     least = max(least, gap * gap / variance(p, j, i, c, near))
-            if lowest * least >= best:
+            if least >= best:
                 continue
             for c in range(d):
                 xs[c] = i
                 cs[c] = c
             value = project(p, j, d, xs, cs, y)
-            value *= handicap[PAIR, counts_for(p, True, j, d, i, y)]
             if value < best:
                 best = value
                 _keep(PAIR, j, d, xs, cs, y, piece, over, by, weight)
@@ -273,7 +220,7 @@ def best_response(
         for a in range(n):
             if floor[a] < floor[z]:
                 z = a
-        if lowest * floor[z] >= best:
+        if floor[z] >= best:
             return best
         floor[z] = np.inf
         m = d - d  # constraints decided; xs[m] is to be escaped from next
@@ -285,17 +232,16 @@ def best_response(
             for e in range(d):
                 if bounds[m, e] < bounds[m, c]:
                     c = e
-            if lowest * bounds[m, c] >= best:
+            if bounds[m, c] >= best:
                 m -= 1
                 continue
             bounds[m, c] = np.inf
             cs[m] = c
             value = project(p, z, m + 1, xs, cs, y)
-            if lowest * value >= best:
+            if value >= best:
                 continue
             x = _hardest(p, z, m + 1, xs, cs, y, members, room, bounds[m + 1])
             if x < 0:
-                value *= handicap[ESCAPE, counts_for(p, False, z, m + 1, z, y)]
                 if value < best:
                     best = value
                     _keep(ESCAPE, z, m + 1, xs, cs, y, piece, over, by, weight)
@@ -304,16 +250,6 @@ def best_response(
                 xs[m] = x
                 for e in range(d):
                     bounds[m, e] += value
-
-
-@part
-def no_handicap(d: int) -> Floats:
-    """Return factors (2, d + 1) with which a squared distance counts for itself."""
-    ones = floats2(2, d + 1)
-    for k in range(d + 1):
-        ones[PAIR, k] = 1.0
-        ones[ESCAPE, k] = 1.0
-    return ones
 
 
 @part
@@ -364,7 +300,7 @@ def respond(
     piece = ints(3)
     room = max(members.shape[0], d)
     over, by, weight = ints(room), ints(room), floats(room)
-    value = best_response(p, members, ceiling, no_handicap(d), piece, over, by, weight)
+    value = best_response(p, members, ceiling, piece, over, by, weight)
     shift, gains = make_room(p).shift, floats(p.N.shape[0])
     response_gains(p, piece, over, by, weight, shift, gains)
     change = shift

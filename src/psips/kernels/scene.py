@@ -11,6 +11,7 @@ from psips.kernels.front import Front, empty_front
 from psips.kernels.model import Model
 from psips.kernels.posterior import Posterior, empty_posterior
 from psips.kernels.records import Record, record
+from psips.kernels.tie_levels import Known, nothing_known
 
 # Places in Draw.made; HALT is not 0 if somebody asked the draws to end.
 PROPOSALS, LITERALS, NUMBER, HALT = range(4)
@@ -53,6 +54,7 @@ class Scene(Record):
     front: Front
     cover: Cover
     draw: Draw
+    ties: Known
 
 
 def empty_draw(model: Model, capacity: int) -> Draw:
@@ -91,4 +93,5 @@ def empty_scene(model: Model, belief: Belief, capacity: int) -> Scene:
         empty_front(model),
         empty_cover(model, capacity),
         empty_draw(model, capacity),
+        nothing_known(),
     )

@@ -42,9 +42,10 @@ class Calibration(Record):
     kappa: float  # of SHARP
     log_q: Floats  # (n + 1,) log q(t, delta) by |S_hat|, PROVEN only
     extent: float  # max ||a||^2, linear
-    handicap: Floats  # (2, d + 1) what a squared distance counts for, see `ratio`
     bias: float  # sqrt(xi d L_M^2 / (2 lambda_min(Sigma))), linear
-    lowest: float  # threshold of MEASURED where it is lowest, see `ratio`
+    log_rate: float  # MEASURED: log of what is spent in an e-fold of measurements, see `ratio`
+    low: float  # .. from this log of measurements
+    high: float  # .. to this one
 
 
 @part

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from psips.aliases import Floats
 from psips.errors import InputError, NoProofError, listing
 from psips.kernels.codes import NOBODY, TRACK
 from psips.kernels.model import BALL
 from psips.problem import Problem
 from psips.problem.parameters import Ball
 from psips.problem.question import Goal
-from psips.rules.handicaps import handicaps, worst
 from psips.rules.sampling import SAMPLING, SamplingRule
 from psips.rules.stopping import CALIBRATION, PROVEN, STOPPING, StoppingRule
 
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
 
 COVER, SET = "judging:renew_cover", "judging:renew_set"
 LIMITED = "limited:renew_limited"
+LOW, HIGH = math.log(100.0), math.log(20_000.0)  # measurements between which delta is spent
 
 
 class Program(NamedTuple):
@@ -260,7 +259,7 @@ def calibration_of(
     problem: Problem,
 ) -> Calibration:
     """Return what the thresholds are made of."""
-    from psips.kernels.ratio import lowest
+    from psips.kernels.ratio import spending
     from psips.kernels.thresholds import Calibration, log_q
 
     model = problem.model
@@ -282,22 +281,8 @@ def calibration_of(
         float(kappa),
         table,
         extent,
-        handicaps(_covariance(problem), delta)
-        if calibration == "measured"
-        else np.ones((2, problem.d + 1)),
         bias,
-        lowest(log_inverse),
+        spending(delta, LOW, HIGH),
+        LOW,
+        HIGH,
     )
-
-
-def _covariance(problem: Problem) -> Floats:
-    """Return how objectives vary, for `handicaps`.
-
-    Where it is not known they may vary against each other. So may objectives and limits that
-    vary together: one is to be large, and the other small.
-    """
-    known = problem.covariance
-    if known is None:
-        return worst(problem.d)
-    linked = (known * (1.0 - np.eye(problem.d)) != 0.0).any()
-    return worst(problem.d) if problem.limits and linked else known

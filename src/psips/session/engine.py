@@ -86,9 +86,9 @@ class Engine(Uncertainty):
         self._lost: Floats = np.zeros((model.h, model.d))  # by the sums before it is decided
         self._undecided = bool(movable(model).any())
         self.belief: Belief = empty_belief(model)
-        log_inverse = program.options.calibration.log_inverse
-        self.belief.scatter.level[0] = looked_at(log_inverse)
-        self.belief.scatter.prior[LEAST] = least_freedom(math.exp(-log_inverse))
+        calibration = program.options.calibration
+        self.belief.scatter.level[0] = looked_at(calibration.log_rate)
+        self.belief.scatter.prior[LEAST] = least_freedom(math.exp(-calibration.log_inverse))
         self._make_room()
         self.learner: Learner = empty_learner(model)
         self.rival: Rival = empty_rival(model)
