@@ -7,20 +7,18 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.optimize import minimize
-from scipy.special import gammaincc
+from scipy.optimize import brentq
+from scipy.special import comb, gamma
 from scipy.stats import binom
 
 import ties
 from psips import Problem, Rules, Session
-from psips.kernels.ratio import is_time, lowest
+from psips.kernels.ratio import is_time
 from psips.problem.instances import Instance, instance
-from psips.rules.handicaps import handicaps
 from psips.simulation import simulate_many
 
 DELTA = 0.1
-H = 1e-5  # a hair, with arms that are known to a millionth
-LEAST = lowest(-math.log(DELTA))
+LOW, HIGH = math.log(100), math.log(20_000)
 
 
 def test_it_is_the_default() -> None:
@@ -29,30 +27,33 @@ def test_it_is_the_default() -> None:
     assert Rules(sampling="track-and-stop").calibration == "heuristic"
 
 
-def test_handicaps_make_the_tails_of_several_objectives_agree_with_one() -> None:
-    rng = np.random.default_rng(1)
-    found = handicaps(np.eye(4), DELTA)
-    assert found.shape == (2, 5)
-    assert (found[:, :2] == 1.0).all()
-    assert (np.diff(found, axis=1) <= 0.0).all()
-    wanted = 0.5 * gammaincc(0.5, LEAST)
-    runs = 2_000_000
-    for k in (2, 4):
-        ahead = np.maximum(rng.normal(size=(runs, k)), 0.0)
-        square = (ahead**2).sum(axis=1)  # to "worse in all k", seen from an exact tie
-        share = (0.5 * found[0, k] * square >= LEAST).mean()
-        plain = (0.5 * square >= LEAST).mean()
-        assert abs(share - wanted) < 5 * math.sqrt(wanted / runs)
-        assert plain > wanted + 20 * math.sqrt(wanted / runs)  # what went wrong without
+def fall(x: float) -> float:
+    """Naive: how much less is spent when x is the log of the measurements."""
+    return float((1 + (max(LOW - x, 0.0, x - HIGH) / 2) ** 2) ** -2)
 
 
-def test_negative_correlation_counts_for_less_still() -> None:
-    rho = -0.95
-    Sigma = np.array([[1.0, rho], [rho, 1.0]])
-    assert handicaps(Sigma, DELTA)[0, 2] < handicaps(np.eye(2), DELTA)[0, 2]
-    assert handicaps(-rho * (1 - np.eye(2)) + np.eye(2), DELTA)[0, 2] == pytest.approx(
-        handicaps(np.eye(2), DELTA)[0, 2]
-    )
+IN_ALL = np.trapezoid([fall(x) for x in np.linspace(0.0, 400.0, 40_001)], dx=0.01)
+
+
+def spent(delta: float, t: float, informing: float | None = None) -> float:
+    """Naive: what may be spent in an e-fold of measurements, after t of them."""
+    early = min(math.log(t if informing is None else informing), LOW)
+    return 1.25 * delta / IN_ALL * fall(early) * fall(max(math.log(t), LOW))
+
+
+def level_of(weights: np.ndarray, rate: float) -> float:
+    """Naive: where a cone with chi-bar-square weights w_1, w_2, ... is entered at a rate."""
+
+    def entered(c: float) -> float:
+        half = 0.5 * np.arange(1, len(weights) + 1)
+        return float((weights * c**half / gamma(half)).sum() * math.exp(-c))
+
+    return float(brentq(lambda c: math.log(entered(c) / rate), len(weights) / 2, 60.0))
+
+
+def asked_for(delta: float, t: float, informing: float | None = None) -> float:
+    """Naive: the level of a lone tie."""
+    return level_of(np.array([0.5]), spent(delta, t, informing))
 
 
 @pytest.mark.parametrize("name", ["correlated", "worse", "linear"])
@@ -62,14 +63,14 @@ def test_it_stops_when_all_the_evidence_passes_and_not_before(name: str) -> None
     session = Session(made.problem, delta=0.3, rng=3)
     lab = np.random.default_rng(4)
     L = np.linalg.cholesky(made.problem.covariance)
-    stops = 0
-    for _ in range(490):
+    stops, look = 0, getattr(is_time, "py_func", is_time)
+    for t in range(1, 491):
         arm = session.ask()
         mean = made.arm_means[made.problem.arm_index(arm)]
         session.tell(arm, mean + L @ lab.normal(size=made.problem.d))
         if session.engine.ready:
             value, threshold = session.engine.ratio()
-            assert session.stopped == (value >= threshold)
+            assert session.stopped == (look(t, 1) and value >= threshold)
             stops += session.stopped
     assert 0 < stops < 490
 
@@ -86,85 +87,84 @@ def test_one_pair_has_the_ratio_of_two_means() -> None:
     assert threshold == pytest.approx(asked_for(0.1, 4.0))
 
 
-@pytest.mark.parametrize(
-    ("rho", "lead", "sides"),
-    [
-        (-0.95, (0.5, -0.5), 2.0),  # worse by a hair throughout would look like this either way
-        (0.95, (0.5, 0.5), 2.0),  # and so would incomparable by a hair
-        (0.95, (0.5, 1.5), 1.0),  # no tie in the second
-        (0.7, (0.5, 0.5), 1.0),  # such noise is rare enough
-        (-0.95, (0.5, 0.5), 1.0),
-        (0.0, (0.5, -0.5), 1.0),
-    ],
-)
-def test_a_tie_that_is_wrong_either_way_counts_twice(
-    rho: float, lead: tuple[float, float], sides: float
-) -> None:
-    """Of 500 runs at gap 0.0001 and delta 0.1, 67 and 62 were wrong where it did not."""
-    Sigma = np.array([[1.0, rho], [rho, 1.0]])
-    problem = Problem(objectives=["a", "b"], covariance=Sigma, arms=["A", "B"])
-    session = Session(problem, rng=1)
-    session.tell(
-        pd.DataFrame({"arm": ["A", "B"] * 200, "a": [lead[0], 0.0] * 200}).assign(
-            b=[lead[1], 0.0] * 200
-        )
-    )
-    best = min(
-        _distance(np.array(lead), Sigma, above=above) for above in _alternatives(np.array(lead))
-    )
-    evidence = 0.5 * best * 100.0  # 1 / (1 / 200 + 1 / 200)
-    assert session.engine.ratio()[0] == pytest.approx(evidence - math.log(sides), abs=1e-6)
+def asked_after(problem: Problem, means: list[tuple[float, ...]], each: int = 200) -> float:
+    """Return the level after so many results of each arm, all at its mean."""
+    session = Session(problem, rng=1, delta=DELTA)
+    rows = [(arm, *x) for arm, x in zip(problem.arms, means, strict=True)] * each
+    session.tell(pd.DataFrame(rows, columns=["arm", *problem.objectives]))
+    return session.engine.ratio()[1]
 
 
-def corner(d: int, big: float = 5.0) -> np.ndarray:
-    """Return means of an arm that is ahead of each of d others by a hair, in one objective."""
-    means = np.full((d + 1, d), big)
+@pytest.mark.parametrize("rho", [-0.99, -0.95, -0.5, 0.0, 0.5, 0.95])
+def test_two_ties_have_the_level_of_their_cone(rho: float) -> None:
+    """x is behind z by a hair in two objectives, and clearly in a third.
+
+    At delta 0.1, 121 of 882 runs were wrong at rho = -0.99 where this was not seen.
+    """
+    Sigma = np.array([[1.0, rho, 0.0], [rho, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    problem = Problem(objectives=["a", "b", "c"], covariance=Sigma, arms=["x", "z"])
+    found = asked_after(problem, [(0.4, 0.4 * rho, -9.0), (0.0, 0.0, 0.0)])
+    weights = np.array([0.5, math.acos(rho) / (2 * math.pi)])
+    wanted = level_of(weights, spent(DELTA, 400.0))
+    assert found == pytest.approx(wanted, abs=0.06)
+    assert wanted > asked_for(DELTA, 400.0) + (0.2 if rho > 0.9 else 0.5)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 6, 8])
+def test_independent_ties_have_the_level_of_their_cone(k: int) -> None:
+    names = [f"o{c}" for c in range(k + 1)]
+    problem = Problem(objectives=names, covariance=[1.0] * (k + 1), arms=["x", "z"])
+    found = asked_after(problem, [(0.45, *[0.0] * (k - 1), -9.0), (0.0,) * (k + 1)])
+    weights = comb(k, np.arange(1, k + 1)) / 2.0**k
+    assert found == pytest.approx(level_of(weights, spent(DELTA, 400.0)), abs=0.1)
+
+
+def test_a_clear_difference_is_no_tie() -> None:
+    problem = Problem(objectives=["a", "b"], covariance=[1.0] * 2, arms=["x", "z"])
+    found = asked_after(problem, [(0.4, -9.0), (0.0, 0.0)])
+    assert found == pytest.approx(asked_for(DELTA, 400.0), abs=1e-3)
+
+
+@pytest.mark.parametrize(("d", "more"), [(2, 0.5), (3, 0.8), (4, 1.0)])
+def test_an_option_that_any_of_several_may_beat_needs_more(d: int, more: float) -> None:
+    """It is ahead of each of d others by a hair, in one objective each.
+
+    Of 300 runs at such a corner of 4, 53 were wrong at delta 0.1 where it was not seen.
+    """
+    means = np.full((d + 1, d), 9.0)
     means[0] = 0.0
-    means[np.arange(1, d + 1), np.arange(d)] = -1e-4
-    return means
+    means[np.arange(1, d + 1), np.arange(d)] = [0.4, *[0.0] * (d - 1)]
+    names = [f"o{c}" for c in range(d)]
+    problem = Problem(objectives=names, covariance=[1.0] * d, arms=d + 1)
+    found = asked_after(problem, [tuple(x) for x in means])
+    assert found > asked_for(DELTA, 200.0 * (d + 1)) + more
+
+
+def test_a_third_answer_may_be_the_other_side() -> None:
+    """Noise either way is wrong: of 1,000 runs 121 were where it was not seen."""
+    problem = Problem(
+        objectives=["gain"],
+        covariance=[1.0],
+        features=[[1.0, 0.0], [0.0, 100.0]],
+        answers=(["a", "b", "c"], np.array([[0.0, 1.0], [1.0, 0.0], [-1.0, 0.0]])),
+        intercept=False,
+    )
+    both = asked_after(problem, [(0.17,), (0.0,)], each=400)
+    one = asked_after(problem, [(0.17,), (-10.0,)], each=400)
+    assert both == pytest.approx(one + math.log(2.0), abs=0.25)
 
 
 @pytest.mark.parametrize(
-    ("others", "counted"),
-    [
-        ((1.0, 1.0), 3.5),  # z is ahead of two others by one standard error
-        ((1.0, 4.0), 2.25),  # .. of one, and clearly of the other
-        ((1.75, 4.0), 1.625),  # the chance that it is a tie falls
-        ((-1.0, 4.0), 2.0),  # held by it too
-    ],
+    ("limit", "more"), [("b >= 0", 0.4), ("b >= -3", 0.0)], ids=["tied", "clear"]
 )
-def test_an_option_that_any_of_several_may_beat_counts_as_often(
-    others: tuple[float, float], counted: float
-) -> None:
-    """Of 300 runs at such a corner of 4, 53 were wrong at delta 0.1 where it did not."""
-    problem = Problem(objectives=["a", "b", "c"], covariance=[1.0] * 3, arms=4)
-    session = Session(problem, rng=1)
-    means = corner(3)
-    means[[1, 2, 3], [0, 1, 2]] = 0.35, *(-0.1 * one for one in others)
-    rows = [(f"arm {a + 1}", *x) for a, x in enumerate(means)] * 200
-    session.tell(pd.DataFrame(rows, columns=["arm", "a", "b", "c"]))
-    square = 0.35**2 + max(-0.1 * min(others), 0.0) ** 2
-    several = handicaps(np.eye(3), DELTA)[1, 1 + (min(others) < 0)]
-    evidence = 0.5 * several * square * 100.0
-    assert session.engine.ratio()[0] == pytest.approx(evidence - math.log(counted), abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("second", "counted"),
-    [
-        (0.05, 1 + 1.25 * math.sqrt(0.75) * (2.5 + (0.5 - 1.75) / math.sqrt(0.75)) / 1.5),
-        (-0.1, 1.0),  # noise by which the first holds z would not have left it ahead
-    ],
-)
-def test_chances_that_vary_together_are_fewer(second: float, counted: float) -> None:
-    """Leads over two members in one objective share the noise of the option itself."""
-    problem = Problem(objectives=["a", "b", "c"], covariance=[1.0] * 3, arms=3)
-    session = Session(problem, rng=1)
-    means = [(0.0, 0.0, 0.0), (0.35, 5.0, 10.0), (second, 10.0, 5.0)]
-    rows = [(f"arm {a + 1}", *x) for a, x in enumerate(means)] * 200
-    session.tell(pd.DataFrame(rows, columns=["arm", "a", "b", "c"]))
-    evidence = 0.5 * 0.35**2 * 100.0 - math.log(counted)
-    assert session.engine.ratio()[0] == pytest.approx(evidence, abs=1e-6)
+def test_a_limit_that_is_tied_needs_more(limit: str, more: float) -> None:
+    """An option that is behind by a hair, or breaks a limit by one: either hides the other."""
+    problem = Problem(
+        objectives=["a", "b"], covariance=[1.0, 1.0], arms=["x", "z"], limits=[limit]
+    )
+    found = asked_after(problem, [(0.4, 9.0), (0.0, 0.0)])
+    plain = asked_for(DELTA, 400.0)
+    assert found == pytest.approx(plain, abs=0.02) if more == 0.0 else found > plain + more
 
 
 def test_several_near_ties_that_must_all_be_settled_err_less_often_than_one() -> None:
@@ -179,67 +179,6 @@ def test_several_near_ties_that_must_all_be_settled_err_less_often_than_one() ->
         assert found.stopped == 300
         wrong.append(found.errors)
     assert wrong[1] < wrong[0]
-
-
-def test_a_third_answer_may_be_the_other_side() -> None:
-    """Of 1,000 runs of this instance 121 were wrong at delta 0.1 where it was not seen."""
-    answers = ["a", "b", "c"], np.array([[0.0, 1.0], [1.0, 0.0], [-1.0, 0.0]])
-    problem = Problem(
-        objectives=["gain"],
-        covariance=[1.0],
-        features=[[1.0, 0.0], [0.0, 100.0]],
-        answers=answers,
-        intercept=False,
-    )
-    for other, sides in ((1e-4, 2.0), (-0.1, 1.0)):
-        session = Session(problem, rng=1)
-        rows = [("arm 1", 0.3), ("arm 2", 100 * other)] * 400
-        session.tell(pd.DataFrame(rows, columns=["arm", "gain"]))
-        best = min((0.3 - other) ** 2 / (1 / 400 + 1 / 400 / 1e4), 0.6**2 / (4 / 400))
-        found = session.engine.ratio()[0]
-        assert found == pytest.approx(0.5 * best - math.log(sides), rel=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("d", "at", "others", "sides"),
-    [
-        (2, -0.2, [(-H, 5.0), (H, -5.0)], 2.0),  # out; noise the other way drops arm 3
-        (2, 0.2, [(-H, 5.0), (H, -5.0)], 2.0),  # drops arm 3; .. would put it out
-        (2, -0.2, [(-H, 5.0), (-1.0, -5.0)], 1.0),  # no tie with arm 3
-        (2, -0.2, [(-H, 5.0), (H, 4.0)], 1.0),  # nor does it matter
-        (3, 0.2, [(-H, -5.0, -2.0), (H, -2.0, -5.0)], 2.0),  # .. would let arm 2 in
-        (3, 0.2, [(-3.0, -5.0, -2.0), (H, -2.0, -5.0)], 1.0),
-    ],
-)
-def test_a_noisy_option_between_known_ones_may_be_wrong_either_way(
-    d: int, at: float, others: list[tuple[float, ...]], sides: float
-) -> None:
-    """Of 1,000 runs 96 and 109 were wrong within 2,000 results where it was not seen."""
-    covariance = np.stack([np.eye(d), *[1e-12 * np.eye(d)] * 2])
-    problem = Problem(objectives=[f"o{c}" for c in range(d)], covariance=covariance, arms=3)
-    session = Session(problem, rng=1)
-    means = [(at, *[0.0] * (d - 1)), *others]
-    rows = [(f"arm {a + 1}", *x) for a, x in enumerate(means)] * 200
-    session.tell(pd.DataFrame(rows, columns=["arm", *problem.objectives]))
-    evidence = 0.5 * at**2 * 200.0
-    assert session.engine.ratio()[0] == pytest.approx(evidence - math.log(sides), abs=0.01)
-
-
-def _alternatives(lead: np.ndarray) -> list[list[int]]:
-    """Which signs a lead would have to have, all of a list, for the set to be another."""
-    if (lead > 0).all():
-        return [[1], [2]]
-    return [[1, 2], [-1, -2]]
-
-
-def _distance(lead: np.ndarray, Sigma: np.ndarray, above: list[int]) -> float:
-    """Squared distance to where the lead is not positive in those (negative: not negative)."""
-    P = np.linalg.inv(Sigma)
-    bounds = [(None, None), (None, None)]
-    for c in above:
-        bounds[abs(c) - 1] = (None, 0.0) if c > 0 else (0.0, None)
-    found = minimize(lambda x: (x - lead) @ P @ (x - lead), np.zeros(2), bounds=bounds)
-    return float(found.fun)
 
 
 def test_looking_changes_nothing() -> None:
@@ -292,7 +231,7 @@ def test_it_keeps_delta_where_others_broke(
 def test_the_same_instances_catch_rules_that_err(
     rules: Rules, name: str, params: dict[str, float]
 ) -> None:
-    """Without the handicaps and the threshold, errors are seen to exceed delta."""
+    """With thresholds that near-ties do not enter, errors are seen to exceed delta."""
     runs = 400
     cap = 400_000
     found = simulate_many(
@@ -301,13 +240,13 @@ def test_the_same_instances_catch_rules_that_err(
     assert binom.sf(found.errors - 1, runs, DELTA) < 0.02
 
 
-@pytest.mark.parametrize("start", [1, 480, 249_000, 10**6, 10**7])
+@pytest.mark.parametrize("start", [1, 180, 39_000, 10**6, 10**7])
 def test_looks_do_not_end(start: int) -> None:
-    """Looks come about 500 times while the results grow e-fold, however many there are."""
+    """Looks come about 200 times while the results grow e-fold, however many there are."""
     look = getattr(is_time, "py_func", is_time)
-    times = [t for t in range(start, start + start // 100 + 500) if look(t, 1)]
-    gaps = np.diff([start, *times, start + start // 100 + 500])
-    assert gaps.max() <= 1 + (start + 500) / 240
+    times = [t for t in range(start, start + start // 40 + 200) if look(t, 1)]
+    gaps = np.diff([start, *times, start + start // 40 + 200])
+    assert gaps.max() <= 1 + (start + 200) / 95
 
 
 @pytest.mark.parametrize("many", [20_001, 300_007])
@@ -318,16 +257,6 @@ def test_a_table_is_looked_at(many: int) -> None:
     session.engine.know(np.array([half, many - half], float), np.array([[0.5 * half], [0.0]]))
     session.engine.judge()
     assert session.stopped
-
-
-def asked_for(delta: float, t: float, *, broken: bool = False) -> float:
-    """Naive: the threshold after t results, or as it was before near-ties were thought of."""
-    x, level = math.log(t), math.log(1 / delta)
-    if broken:
-        return level + math.log(8 + x) - 1.1
-    found = level + 1.28 + 0.5 * math.log((level + 0.4) / (math.log(10) + 0.4))
-    found += 1.5 * math.log(1 + max((5.3 - x) / 2, 0) ** 2)
-    return found + 2 * math.log(1 + max((x - 10.3) / 2, 0) ** 2)
 
 
 @pytest.mark.parametrize("delta", [0.3, 0.1, 0.05, 0.001])
@@ -345,16 +274,17 @@ def test_the_threshold_is_what_it_is_said_to_be(delta: float) -> None:
 
 @pytest.mark.parametrize("delta", [0.3, 0.1, 0.05, 0.01])
 def test_options_that_all_but_tie_keep_delta_however_long_it_takes(delta: float) -> None:
-    """In 0.98 of delta they err, at most, and hardly any after so many results."""
-    found = ties.wrong(lambda t: asked_for(delta, t), 1e12)
-    assert 0.88 < found[10**12] / delta < 0.985
-    assert found[10**12] - found[10**10] < 0.002 * delta
+    """In 0.96 of delta they err, at most, and hardly any after so many results."""
+    found = ties.wrong(lambda t: asked_for(delta, t), 1e10)
+    assert 0.82 < found[10**10] / delta < 0.96
+    assert found[10**10] - found[10**8] < 0.002 * delta
     assert found[100] < 0.25 * delta  # experiments end later, and have their share
 
 
 @pytest.mark.parametrize("delta", [0.1, 0.01])
 def test_such_options_catch_a_threshold_that_cannot_be_summed(delta: float) -> None:
-    found = ties.wrong(lambda t: asked_for(delta, t, broken=True), 1e10)
+    broken = math.log(1 / delta) - 1.1
+    found = ties.wrong(lambda t: broken + math.log(8 + math.log(t)), 1e10)
     assert found[10**10] > 1.1 * delta
 
 
@@ -385,9 +315,8 @@ def test_few_results_of_the_options_that_tie_are_few_among_many(limits: tuple[st
     rows += [(f"arm {a}", -100.0) for a in range(3, 53)] * 20
     session.tell(pd.DataFrame(rows, columns=["arm", "a"]))
     found, threshold = session.engine.ratio()
-    assert threshold == pytest.approx(LEAST, abs=1e-9)  # after 1,020 results
-    few = 1.5 * math.log1p(((5.3 - math.log(20)) / 2) ** 2)
-    assert found == pytest.approx(0.5 * 0.8**2 * 5.0 * LEAST / (LEAST + few), abs=1e-6)
+    assert found == pytest.approx(0.5 * 0.8**2 * 5.0)
+    assert threshold == pytest.approx(asked_for(DELTA, 1020.0, informing=20.0), abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -412,35 +341,28 @@ def test_first_results_that_span_many_features_are_not_counted(
     found, threshold = session.engine.ratio()
     variance = sum(1 / n for n in pulls)
     tell = variance / max(1 / n for n in pulls) ** 2
-    early = [1.5 * math.log1p(((5.3 - math.log(t)) / 2) ** 2) for t in (len(rows), tell)]
-    assert threshold == pytest.approx(LEAST + early[0], abs=1e-9)
-    share = (LEAST + early[0]) / (LEAST + early[1])
-    assert found == pytest.approx(0.5 * 0.8**2 / variance * share, abs=1e-4)
-
-
-def evidence_after(problem: Problem, rows: list[tuple[object, ...]]) -> float:
-    session = Session(problem, rng=1)
-    session.tell(pd.DataFrame(rows, columns=["arm", *problem.objectives]))
-    found, threshold = session.engine.ratio()
-    assert threshold == pytest.approx(LEAST, abs=0.02)  # after more than 200 results
-    return found
+    assert found == pytest.approx(0.5 * 0.8**2 / variance, abs=1e-4)
+    assert threshold == pytest.approx(asked_for(DELTA, len(rows), informing=tell), abs=1e-4)
 
 
 @pytest.mark.parametrize("after", [1, 12, 40])
-def test_results_that_do_not_tell_of_a_tie_are_not_counted(after: int) -> None:
+def test_results_that_do_not_inform_a_tie_are_not_counted(after: int) -> None:
     """Those without its metric: 141 of 1,600 runs were wrong by 2,000 results of both.
 
     Those of another option that shares no feature with it: 176 of 3,282 by 300 (71 of 2,277).
     """
-    early = 1.5 * math.log1p(((5.3 - math.log(2 * after)) / 2) ** 2)
-    share = LEAST / (LEAST + early)
-    wanted = pytest.approx(0.5 * 0.9**2 * after / 2 * share, abs=1e-6)
     partial = Problem(objectives=["a", "b"], covariance=[1.0] * 2, arms=2, partial=True)
     rows: list[tuple[object, ...]] = [("arm 1", None, 9.0), ("arm 2", None, 0.0)] * 120
-    rows += [("arm 1", 0.9, 9.0), ("arm 2", 0.0, 0.0)] * after
-    assert evidence_after(partial, rows) == wanted
+    rows += [("arm 1", 0.5, 9.0), ("arm 2", 0.0, 0.0)] * after
     linear = Problem(
         objectives=["a"], covariance=[1.0], arms=3, features=np.eye(3), intercept=False
     )
-    rows = [("arm 3", -20.0)] * 240 + [("arm 1", 0.9), ("arm 2", 0.0)] * after
-    assert evidence_after(linear, rows) == wanted
+    others: list[tuple[object, ...]] = [("arm 3", -20.0)] * 240
+    others += [("arm 1", 0.5), ("arm 2", 0.0)] * after
+    for problem, told in ((partial, rows), (linear, others)):
+        session = Session(problem, rng=1)
+        session.tell(pd.DataFrame(told, columns=["arm", *problem.objectives]))
+        found, threshold = session.engine.ratio()
+        assert found == pytest.approx(0.5 * 0.5**2 * after / 2, abs=1e-6)
+        wanted = asked_for(DELTA, len(told), informing=2.0 * after)
+        assert threshold == pytest.approx(wanted, abs=1e-6)

@@ -83,7 +83,7 @@ def evidence(
     for k in range(pieces.shape[0]):
         kind, a, b = pieces[k, 0], pieces[k, 1], pieces[k, 2]
         square, m = nearest_of(p, limits, inside, kind, a, b, mode, work, best)
-        asked, short = shortfall(scene, calibration, inside, best, m, square)
+        asked, short = shortfall(scene, calibration, inside, best, m, square, True)
         if short > worst:
             worst, found, level = short, 0.5 * square, asked
     return found, level

@@ -5,8 +5,8 @@ beta(t, delta) of Lemma concentration_threshold the truth is nearer than that at
 with probability 1 - delta (``proven``). ``heuristic`` is log(1/delta) + log log(1 + t).
 
 ``measured`` bounds how often a wrong set is entered. In log time the errors of the estimates
-are a stationary process, so that each e-fold of measurements adds the same risk at the same level,
-and delta is spent over e-folds: with x the log of the measurements, at a rate of
+are a stationary process: each e-fold of measurements adds the same risk at the same level. So
+delta is spent over e-folds: with x the log of the measurements, at a rate of
 
     r(x) = SPENT delta / E     between x = low and x = high, and falling on either side, as
     1 / (1 + (distance / WIDTH)^2)^TAIL,
@@ -56,7 +56,7 @@ from psips.kernels.tree import build
 SPENT = 1.25  # of delta by the rate of entries, of which a wrong stop is not each
 WIDTH, TAIL = 2.0, 2.0  # how spending falls before and after the e-folds expected
 EVERY = 200  # looks while the measurements grow e-fold
-LEVELS = 5.0  # nats above the level of a lone tie beyond which none is asked for
+FURTHER = 10.0  # nats beyond which a piece is not weighed: few inform it, and it is far
 
 
 @bare
@@ -83,6 +83,12 @@ def log_spent(calibration: Calibration, informing: float, t: float) -> float:
     late = max(math.log(max(t, 1.0)) - calibration.high, 0.0) / WIDTH
     fall = math.log1p(early * early) + math.log1p(late * late)
     return calibration.log_rate - TAIL * fall
+
+
+@bare
+def highest(level: float, d: int) -> float:
+    """Return a level above all that ties may ask for, given that of a lone one."""
+    return level + 5.0 + d
 
 
 @bare
@@ -200,15 +206,25 @@ def results_of(scene: Scene, piece: Piece, m: int) -> float:
 
 @part
 def shortfall(
-    scene: Scene, calibration: Calibration, inside: Mask, piece: Piece, m: int, square: float
+    scene: Scene,
+    calibration: Calibration,
+    inside: Mask,
+    piece: Piece,
+    m: int,
+    square: float,
+    whole: bool,
 ) -> tuple[float, float]:
-    """Return the level of a piece, and by how much its evidence is below it (or above, < 0)."""
+    """Return the level of a piece, and by how much its evidence is below it (or above, < 0).
+
+    If not ``whole``, the level may be less where the evidence is below it.
+    """
     t, evidence = float(scene.belief.tally[RESULTS]), 0.5 * square
     wanted = log_spent(calibration, results_of(scene, piece, m), t)
     level = lone_level(wanted)
-    if level <= evidence < level + LEVELS:
+    if level <= evidence < highest(level, scene.model.d):
         p, limits = scene.posterior, scene.model.limits
-        level = level_with_ties(p, limits, inside, piece, m, wanted, level, scene.ties)
+        enough = np.inf if whole else evidence
+        level = level_with_ties(p, limits, inside, piece, m, wanted, level, enough, scene.ties)
     return level, level - evidence
 
 
@@ -220,7 +236,7 @@ def nearest_falls_short(scene: Scene, calibration: Calibration, least: float) ->
     p, front, draw = scene.posterior, scene.front, scene.draw
     if likelihood_ratio(scene, least) < least:
         return True
-    likelihood_ratio(scene, least + LEVELS)
+    likelihood_ratio(scene, highest(least, scene.model.d))
     z, m = draw.nearest[ANSWER], draw.nearest[CONSTRAINTS]
     if z < 0:
         return False
@@ -228,7 +244,7 @@ def nearest_falls_short(scene: Scene, calibration: Calibration, least: float) ->
     for k in range(m):
         put_lead(piece, k, p.slack, z, draw.nearest_xs[k], draw.nearest_cs[k])
     square = project(p, z, m, draw.nearest_xs, draw.nearest_cs, piece.y)
-    return shortfall(scene, calibration, front.inside, piece, m, square)[1] > 0.0
+    return shortfall(scene, calibration, front.inside, piece, m, square, False)[1] > 0.0
 
 
 @standing
@@ -243,17 +259,23 @@ def weigh_pieces(scene: Scene, calibration: Calibration, whole: bool) -> tuple[f
     if not is_complete(cover):
         return 0.0, least
     worst, found, level = -np.inf, np.inf, least
-    piece = empty_piece(DEPTH)
+    d = scene.model.d
+    piece = empty_piece(max(DEPTH, d))
     for k in range(cover.life[RECORDS]):
         square = cover.r[k] ** 2
-        if 0.5 * square > found + LEVELS and 0.5 * square > least + LEVELS + 10.0:
+        if 0.5 * square > max(found, highest(least, d)) + FURTHER:
             continue  # others are nearer, whatever is asked for
         z, m = cover.shape[k, ANSWER], cover.shape[k, CONSTRAINTS]
+        pair = cover.shape[k, KIND] == PAIR
+        for c in range(d if pair else 0):  # all of them, though some may be met already
+            put_lead(piece, c, p.slack, z, cover.terms[k, 0, RIVAL], c)
+            piece.y[c] = 0.0
         for i in range(m):
             rival, c = cover.terms[k, i, RIVAL], cover.terms[k, i, OBJECTIVE]
-            put_lead(piece, i, p.slack, z, rival, c)
-            piece.y[i] = cover.y[k, i]
-        asked, short = shortfall(scene, calibration, front.inside, piece, m, square)
+            put_lead(piece, c if pair else i, p.slack, z, rival, c)
+            piece.y[c if pair else i] = cover.y[k, i]
+        m = d if pair else m
+        asked, short = shortfall(scene, calibration, front.inside, piece, m, square, whole)
         if short > worst:
             worst, found, level = short, 0.5 * square, asked
         if short > 0.0 and not whole:

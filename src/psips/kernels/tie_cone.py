@@ -14,7 +14,7 @@ entered at about -c d/dc of this probability times in an e-fold of measurements:
 
 Far out a direction counts if it is nearly along one of the ties. So directions are not drawn
 uniformly for m > 2, but around the ties, and weighted (balance heuristic): t = cos(angle) to a
-tie picked in turn has t^2 ~ Beta(7/2, (m - 1)/2) in the place of Beta(1/2, (m - 1)/2).
+tie picked in turn has t^2 ~ Beta(5/2, (m - 1)/2) in the place of Beta(1/2, (m - 1)/2).
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from psips.kernels.grids import as_grid, flags, floats, floats2, floats3, ints
 from psips.kernels.jit import bare, kernel, part, standing
 from psips.kernels.rng import normal, uniform
 
-DIRECTIONS = 256
+DIRECTIONS = 768
 GRID, GROWTH = 40, 1.15  # levels at which rates are kept, from 0.5 on
-AROUND = 7  # degrees of freedom of the square of the length along a tie
+AROUND = 5  # degrees of freedom of the square of the length along a tie
 UNIFORM = 8  # one direction in so many is uniform
 LEVEL = 1e-9  # a value below this is 0: the constraint is met with equality
 
@@ -381,10 +381,10 @@ def _put_unit(one: Floats, two: Floats, less: float, out: Floats) -> int:
 def _directions(ties: Floats, m: int, stream: Stream) -> tuple[Floats, Floats]:
     """Return directions (N, m) of length 1, and their weights (N,), which sum to 1."""
     if m == 1:
-        two, half = floats2(2, 1), floats(2)
+        two, even = floats2(2, 1), floats(2)
         for s in range(2):
-            two[s, 0], half[s] = 2.0 * s - 1.0, 0.5
-        return two, half
+            two[s, 0], even[s] = 2.0 * s - 1.0, 0.5
+        return two, even
     N, J = DIRECTIONS, ties.shape[0]
     u, weight = floats2(N, m), floats(N)
     if m == 2:
@@ -394,17 +394,19 @@ def _directions(ties: Floats, m: int, stream: Stream) -> tuple[Floats, Floats]:
         return u, weight
     for i in range(4):  # the same directions for every cone of this size
         stream[i] = np.uint64(0x9E3779B97F4A7C15) * np.uint64(2 * i + m)
+    for _ in range(64):  # until its bits are mixed
+        uniform(stream)
     half = 0.5 * (m - 1)
     ratio = math.lgamma(0.5) - math.lgamma(0.5 + half)
     ratio = 2.0 * math.exp(ratio - math.lgamma(0.5 * AROUND) + math.lgamma(0.5 * AROUND + half))
-    even = N // UNIFORM
+    plain = N // UNIFORM
     for s in range(N):
         j, side = min(int(uniform(stream) * J), J - 1), 1.0 - 2.0 * (s % 2)
         along = length = 0.0
         for i in range(m):
             u[s, i] = normal(stream)
             along += u[s, i] * ties[j, i]
-        if s >= even:
+        if s >= plain:
             for _ in range(AROUND):
                 length += normal(stream) ** 2
             for i in range(m):
@@ -420,7 +422,7 @@ def _directions(ties: Floats, m: int, stream: Stream) -> tuple[Floats, Floats]:
             for i in range(m):
                 along += u[s, i] * ties[j, i]
             drawn += ratio * abs(along) ** (AROUND - 1) / 2.0
-        weight[s] = 1.0 / (even + (N - even) * drawn / J)
+        weight[s] = 1.0 / (plain + (N - plain) * drawn / J)
     return u, weight
 
 

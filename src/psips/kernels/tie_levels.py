@@ -52,7 +52,7 @@ KAPPA = 2.0  # standard errors within which something may be a tie
 NESTED = 4  # structures besides that of the exact ties
 MOST = 16  # answers of a structure; a larger one is left to the nested ones
 COORDINATES = 24  # .. and its dimensions
-KEPT = 64  # cones of which rates are kept
+KEPT = 256  # cones of which rates are kept
 STEP, ALIKE = 1.0 / 16.0, 0.99999  # to which covariances of ties are rounded; the largest
 SMALL = 1e-6  # standard errors below which the nearest point does not say which side it is on
 
@@ -264,10 +264,11 @@ def _put_states(
 def _put_truth(
     cone: TieCone, arms: Ints, piece: Piece, m: int, places: Ints, even: bool
 ) -> None:
-    """At the truth the constraints of the piece hold."""
+    """At the truth the constraints of the piece hold; its answer leads where it is level."""
+    k = arms.shape[0]
     for q in range(m):
         z = x = -1
-        for i in range(arms.shape[0]):
+        for i in range(k):
             z = i if arms[i] == piece.first[q] else z
             x = i if arms[i] == piece.second[q] else x
         l = abs(piece.limit[q]) - 1  # noqa: E741
@@ -279,6 +280,12 @@ def _put_truth(
                 cone.leads[z, x, c] = 1.0
                 if even:
                     cone.leads[x, z, c] = 0.0
+    for i in range(k):
+        for j in range(k):
+            for c in range(cone.leads.shape[2]):
+                level = even and arms[i] == piece.first[0] and i != j
+                if level and cone.leads[i, j, c] == 0.0 and cone.leads[j, i, c] == 0.0:
+                    cone.leads[i, j, c] = 1.0
 
 
 @bare
@@ -442,12 +449,14 @@ def _rates(cone: TieCone, known: Known) -> Floats:
 def level_with_ties(
     p: Posterior, limits: LimitModel, inside: Mask, piece: Piece, m: int, wanted: float,
     lone: float,
+    enough: float,
     known: Known,
 ) -> float:  # fmt: skip
     """Return the evidence that a piece of ``m`` constraints must have.
 
     ``wanted`` is the log of the rate that may be spent, ``lone`` the level of a lone tie, which
-    is the least. ``piece.first[0]`` is the answer that the piece is about.
+    is the least; a level above ``enough`` need not be the largest. ``piece.first[0]`` is the
+    answer that the piece is about.
     """
     n, d = p.mu.shape
     point, members, count = floats2(n, d), ints(n), 0
@@ -467,4 +476,6 @@ def level_with_ties(
         cone = _structure(p, limits, around, arms[:k], piece, m)
         if cone.at.shape[2] > 0:
             level = level_of_rate(_rates(cone, known), wanted, level)
+        if level > enough:
+            break
     return level
