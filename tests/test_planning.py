@@ -374,3 +374,6 @@ def test_the_delta_asked_for_comes_first_and_every_run_is_told(tmp_path: Path) -
     assert said[0].endswith(" samples in 1 run")
     assert said[2].endswith(" samples in 3 runs")
     assert len(said) == 4 * 3  # equal allocation too
+    said.clear()
+    plan(file, runs=1, deltas=(), cap=3, progress=said.append)
+    assert said[0] == "delta 0.05: median over 3 samples in 1 run"  # it gave up there
