@@ -188,7 +188,14 @@ def test_a_table_of_solver_runs(tmp_path) -> None:
     found = json.loads(text)
     assert found["directions"] == {"runtime": "min", "memory": "min"}
     assert found["of"] == 720
-    assert "runstatus is text: left out" in found["notes"]
+    left_out = "runstatus is text: left out (a metric with --map solved=runstatus==ok)"
+    assert left_out in found["notes"]
+    lines = (tmp_path / "runs.csv").read_text().splitlines()
+    (tmp_path / "twice.csv").write_text("\n".join([*lines, lines[1]]) + "\n")
+    again = [str(tmp_path / "twice.csv"), "--arm", "algorithm", "--item", "instance,fold"]
+    code, text = run_matrix(*again)
+    assert code == 2
+    assert text.endswith("make it part of the item")  # no column does, so that none is named
     (censored,) = [note for note in found["notes"] if "cutoff" in note]
     assert "are the largest, 300, and look censored" in censored
     assert "the means compared here are too low, most of all that of d" in censored

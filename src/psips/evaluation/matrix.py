@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from shlex import quote as word
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -362,7 +363,10 @@ def _notes(
         else:
             note = f"{metric}: {'more' if way == 'max' else 'less'} is better"
         notes.append(f"{note}{', logarithms are compared' if metric in log else ''}")
-    notes += [f"{name} {why}: left out" for name, why in scores.left_out.items()]
+    for name, why in scores.left_out.items():
+        well = scores.statuses.get(name)
+        mapped = f" (a metric with --map {word(f'solved={name}=={well}')})" if well else ""
+        notes.append(f"{name} {why}: left out{mapped}")
     if scores.lines:
         notes.append(
             f"{scores.lines:,} lines are {int(scores.there.sum()):,} cells: means of repeats "
