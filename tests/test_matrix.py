@@ -227,6 +227,40 @@ def test_a_status_is_a_metric(tmp_path) -> None:
         read_scores([tmp_path / "runs.csv"], maps={"solved": "runstatus=ok"})
 
 
+def automl_runs(path) -> None:
+    """Scores of two kinds of task, full marks, and errors, as the AutoML benchmark has them."""
+    rng = np.random.default_rng(6)
+    lines = ["framework,task,fold,info,duration,acc,auc,logloss"]
+    for name, skill, seconds in (("a", 0.85, 100.0), ("b", 0.95, 3000.0), ("c", 0.7, 9.0)):
+        for task in range(30):
+            acc = min(1.0, rng.normal(skill, 0.05))
+            info = "Error: out of memory" if name == "b" and task % 4 == 0 else ""
+            kind = f"{acc / 2},"
+            if task % 2:
+                kind = f",{1 - acc}"
+            lines.append(
+                f"{name},t{task},0,{info},{seconds * rng.uniform(0.9, 1.1)},{acc},{kind}"
+            )
+    path.write_text("\n".join(lines) + "\n")
+
+
+def test_a_table_of_automl_runs(tmp_path) -> None:
+    automl_runs(tmp_path / "runs.csv")
+    runs = [str(tmp_path / "runs.csv"), "--arm", "framework", "--item", "task,fold"]
+    code, text = run_matrix(*runs)
+    assert code == 2
+    assert text.endswith(
+        "no cell of the table has a value of every metric ('duration', 'acc', 'auc', "
+        "'logloss'): choose metrics that go together, as in --objective duration"
+    )
+    chosen = ["--objective", "acc", "--objective", "duration", "--map", "failed=info!="]
+    code, text = run_matrix(*runs, *chosen, "--objective", "failed=min", "--json")
+    assert code == 0
+    found = json.loads(text)
+    assert found["of"] == 90  # an empty info is a value if it is what the map asks for
+    assert not any("cutoff" in note for note in found["notes"])  # full marks are no cutoff
+
+
 def test_repeats_are_averaged_if_asked_for(tmp_path) -> None:
     path = tmp_path / "s.csv"
     path.write_text(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psips.errors import InputError, quote, unknown
+from psips.errors import InputError, listing, quote, unknown
 from psips.evaluation.cutoffs import find_cutoff
 from psips.evaluation.scores import Scores
 from psips.input.digits import chance, estimate
@@ -282,6 +282,11 @@ def replay(
     )
 
 
+def _fullest(scores: Scores) -> str:
+    """Return the metric that most cells have."""
+    return scores.metrics[int((~np.isnan(scores.values)).sum(axis=(0, 1)).argmax())]
+
+
 def _check_size(scores: Scores) -> None:
     if len(scores.items) < FEWEST:
         raise InputError(
@@ -290,6 +295,12 @@ def _check_size(scores: Scores) -> None:
         )
     complete = scores.there.any(axis=1)
     empty = [arm for arm, any_ in zip(scores.arms, complete, strict=True) if not any_]
+    if not complete.any():
+        raise InputError(
+            f"no cell of the table has a value of every metric ({listing(scores.metrics)}): "
+            f"choose metrics that go together, as in --objective "
+            f"{word(_fullest(scores))}"
+        )
     if empty:
         raise InputError(
             f"arm {quote(empty[0])} has no complete cell in the table: leave it out"
@@ -373,8 +384,9 @@ def _notes(
             f"are compared"
         )
     for c, metric in enumerate(scores.metrics):
-        cutoff = find_cutoff(scores, c, metric in log)
-        notes += [] if cutoff is None else [str(cutoff)]
+        if directions.get(metric) != "max":  # the best of scores are full marks
+            cutoff = find_cutoff(scores, c, metric in log)
+            notes += [] if cutoff is None else [str(cutoff)]
     return notes
 
 

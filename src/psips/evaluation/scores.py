@@ -49,8 +49,9 @@ class Condition(NamedTuple):
     same: bool  # whether the column has the value
 
     def of(self, cell: str) -> float:
-        """Return 1 or 0; NaN for an empty cell."""
-        return np.nan if cell == "" else float((cell == self.value) == self.same)
+        """Return 1 or 0; NaN for an empty cell, unless it is that which is asked for."""
+        known = cell != "" or self.value == ""
+        return float((cell == self.value) == self.same) if known else np.nan
 
 
 def read_condition(metric: str, text: str) -> Condition:
