@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psips.errors import InputError, listing, quote, unknown
+from psips.errors import InputError, counted, listing, quote, unknown
 from psips.evaluation.cutoffs import find_cutoff
 from psips.evaluation.scores import Scores
 from psips.input.digits import chance, estimate
@@ -383,11 +383,28 @@ def _notes(
             f"{scores.lines:,} lines are {int(scores.there.sum()):,} cells: means of repeats "
             f"are compared"
         )
+    notes += _incomplete(scores)
     for c, metric in enumerate(scores.metrics):
         if directions.get(metric) != "max":  # the best of scores are full marks
             cutoff = find_cutoff(scores, c, metric in log)
             notes += [] if cutoff is None else [str(cutoff)]
     return notes
+
+
+def _incomplete(scores: Scores) -> list[str]:
+    """Say which cells lack a metric, and so are left out."""
+    lacking = np.isnan(scores.values)  # (K, J, d)
+    partly = lacking.any(axis=2) & ~lacking.all(axis=2)
+    if not partly.any():
+        return []
+    gone = lacking[partly]  # (cells, d)
+    absent = listing([m for c, m in enumerate(scores.metrics) if gone[:, c].any()])
+    by_arm = partly.sum(axis=1)
+    return [
+        f"{counted(int(by_arm.sum()), 'cell')} without {absent} left out ({by_arm.max():,} of "
+        f"{scores.arms[int(by_arm.argmax())]}): if these are failures, give them the value "
+        f"that a failure is worth"
+    ]
 
 
 def _session(
