@@ -105,8 +105,8 @@ def _at_length(value: float, error: float) -> str:
     """Write a number that is large, or whose error is small, to the error's second digit."""
     if value == 0.0 or abs(value) < error / 20.0:
         return "0"
-    if SMALL <= abs(value) < LARGE:  # it is the error that is small
-        return f"{value:.{min(15, 1 - math.floor(math.log10(error)))}f}"
+    if SMALL <= abs(value) < LARGE:  # it is the error that is small, or large
+        return _signed(f"{value:.{min(15, max(0, 1 - math.floor(math.log10(error))))}f}")
     digits = 1 + math.floor(math.log10(abs(value))) - math.floor(math.log10(error))
     return f"{value:.{min(15, max(0, digits))}e}"
 
