@@ -107,12 +107,12 @@ def curves() -> None:
         )
 
 
-def main(runs: int = 200, slow: int = 40) -> None:
+def main(runs: int = 200) -> None:
     """Print the ratios of predicted to needed."""
     print("instance            runs  way  in all  remaining  in the 80% interval")
     for name in FIVE:
         for share in (0.25, 0.5, 0.75):
-            found = predictions(name, slow if name.startswith("noc") else runs, share)
+            found = predictions(name, runs, share)
             whole, rest, inside = ratios(found)
             figures = f"{share:4.0%} {whole:7.2f} {rest:10.2f} {inside:11.0%}"
             print(f"{name:18} {len(found):5} {figures}")

@@ -143,6 +143,42 @@ def test_a_budget_ends_the_loop_of_a_study() -> None:
     assert study.results == 9
 
 
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_budget_ends_a_loop_of_batches(kept: bool) -> None:
+    """The last batch is as large as the budget leaves room for."""
+    problem = Problem(objectives=["yield"], covariance=[1], arms=["A", "B"])
+    sizes = []
+    if kept:
+        study = Study.create(problem, "sqlite://", name="tea", budget=10, seed=1)
+        while not study.done:
+            tickets = study.ask(4, key=f"batch {len(sizes)}")
+            assert study.ask(4, key=f"batch {len(sizes)}") == tickets  # asked again: the same
+            sizes.append(len(tickets))
+            for ticket in tickets:
+                study.tell(ticket, 1.0)
+        assert study.ask(4, key="batch 0")[0].arm
+        assert study.verify().problems == ()
+    else:
+        session = Session(problem, budget=10, rng=1)
+        while not session.done:
+            arms = session.ask(4)
+            sizes.append(len(arms))
+            for arm in arms:
+                session.tell(arm, 1.0)
+    assert sizes == [4, 4, 2]
+
+
+def test_the_end_of_a_list_of_items_ends_a_loop_of_batches() -> None:
+    problem = Problem(objectives=["score"], arms=["A", "B"], blocks=["q1", "q2", "q3"])
+    session, sizes = Session(problem, rng=1), []
+    while not session.done:
+        asked = session.ask(4)
+        sizes.append(len(asked))
+        for arm, item in asked:
+            session.tell(arm, 1.0, block=item)
+    assert sizes == [4, 2]
+
+
 def test_a_problem_file_has_a_time_limit(tmp_path: Path) -> None:
     file = tmp_path / "tea.toml"
     text = 'arms = 2\nobjectives = [{name = "taste", variance = 1.0}]\n'

@@ -185,6 +185,8 @@ def test_the_values_answer_if_every_metric_is_exact() -> None:
     assert "stopped after" in said
     assert "?" not in said  # every value is known
     assert "'a', 'b' repeat exactly: treated as exact" in said
+    assert list(session.status().answers["probability"]) == [1.0, 1.0, 0.0]
+    assert list(session.status().noise.columns) == []  # type: ignore[union-attr]
     assert Session.restore(session.snapshot()).pareto_set == ("A", "B")
     session.tell("C", [0.6, 2.0])
     assert session.exact.columns == (1,)
@@ -670,6 +672,37 @@ def test_checks_and_reports_do_not_look_for_noise_in_it(tmp_path: Path) -> None:
         page = report(study)
         assert "nan" not in page.lower().replace("finance", "")
     assert "none: exact" in page
+
+
+@pytest.mark.parametrize("exact", ["one", "all"])
+def test_no_standard_deviation_of_0_is_printed(exact: str, tmp_path: Path) -> None:
+    """A metric found exact is called so; an arm whose results are alike is not exact."""
+    study = Study.create(flags(), str(tmp_path / "psips.db"), name="f", seed=1)
+    rows = pd.read_csv(sheet(tmp_path / "runs.csv", 9)).drop(columns="threads")
+    if exact == "all":
+        rows[["time", "memory"]] = rows.groupby("arm")[["time", "memory"]].transform("first")
+    else:
+        rows.loc[rows["arm"] == "-O1", "time"] = 14.0
+    study.tell_many(rows)
+    page = report(study)
+    noise = page.split("The noise as estimated")[1].split("</table>")[0]
+    assert "0 (0 to 0)" not in page
+    assert noise.count(">exact<") == len(FLAGS) * (3 if exact == "all" else 1)
+    assert noise.count(">all results alike<") == (exact == "one")
+
+
+def test_init_writes_exact_values_in_full(tmp_path: Path) -> None:
+    """Sizes that differ in the eighth digit do not tie in what plans guess."""
+    lines = ["arm,time,size"]
+    for k in range(4):
+        lines += [f"A,{5 + k / 7:.3f},10485760", f"B,{5 + k / 9:.3f},10485761"]
+    (tmp_path / "runs.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "design.toml").write_text(
+        as_toml(draft_design(read_table(tmp_path / "runs.csv")))
+    )
+    guess = read_problem_file(tmp_path / "design.toml").guess
+    assert guess is not None
+    assert guess.low[:, 1].tolist() == [10485760.0, 10485761.0]
 
 
 def test_items_that_arms_share(tmp_path: Path) -> None:

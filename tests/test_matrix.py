@@ -188,7 +188,14 @@ def test_a_table_of_solver_runs(tmp_path) -> None:
     found = json.loads(text)
     assert found["directions"] == {"runtime": "min", "memory": "min"}
     assert found["of"] == 720
-    assert "runstatus is text: left out" in found["notes"]
+    left_out = "runstatus is text: left out (a metric with --map solved=runstatus==ok)"
+    assert left_out in found["notes"]
+    lines = (tmp_path / "runs.csv").read_text().splitlines()
+    (tmp_path / "twice.csv").write_text("\n".join([*lines, lines[1]]) + "\n")
+    again = [str(tmp_path / "twice.csv"), "--arm", "algorithm", "--item", "instance,fold"]
+    code, text = run_matrix(*again)
+    assert code == 2
+    assert text.endswith("make it part of the item")  # no column does, so that none is named
     (censored,) = [note for note in found["notes"] if "cutoff" in note]
     assert "are the largest, 300, and look censored" in censored
     assert "the means compared here are too low, most of all that of d" in censored
@@ -218,6 +225,40 @@ def test_a_status_is_a_metric(tmp_path) -> None:
     assert scores.items[1] == "bench/0 \U0001f469\u200d\U0001f52c / 1"
     with pytest.raises(InputError, match="'runstatus==ok' or"):
         read_scores([tmp_path / "runs.csv"], maps={"solved": "runstatus=ok"})
+
+
+def automl_runs(path) -> None:
+    """Scores of two kinds of task, full marks, and errors, as the AutoML benchmark has them."""
+    rng = np.random.default_rng(6)
+    lines = ["framework,task,fold,info,duration,acc,auc,logloss"]
+    for name, skill, seconds in (("a", 0.85, 100.0), ("b", 0.95, 3000.0), ("c", 0.7, 9.0)):
+        for task in range(30):
+            acc = min(1.0, rng.normal(skill, 0.05))
+            info = "Error: out of memory" if name == "b" and task % 4 == 0 else ""
+            scores = f"{acc},,{1 - acc}" if task % 2 else f"{acc},{acc / 2},"
+            scores = ",," if info and task == 8 else scores
+            seconds_here = seconds * rng.uniform(0.9, 1.1)
+            lines.append(f"{name},t{task},0,{info},{seconds_here},{scores}")
+    path.write_text("\n".join(lines) + "\n")
+
+
+def test_a_table_of_automl_runs(tmp_path) -> None:
+    automl_runs(tmp_path / "runs.csv")
+    runs = [str(tmp_path / "runs.csv"), "--arm", "framework", "--item", "task,fold"]
+    code, text = run_matrix(*runs)
+    assert code == 2
+    assert text.endswith(
+        "no cell of the table has a value of every metric ('duration', 'acc', 'auc', "
+        "'logloss'): choose metrics that go together, as in --objective duration"
+    )
+    chosen = ["--objective", "acc", "--objective", "duration", "--map", "failed=info!="]
+    code, text = run_matrix(*runs, *chosen, "--objective", "failed=min", "--json")
+    assert code == 0
+    found = json.loads(text)
+    assert found["of"] == 89  # an empty info is a value if it is what the map asks for
+    (left_out,) = [note for note in found["notes"] if "left out (1 of" in note]
+    assert left_out.startswith("1 cell without 'acc' left out (1 of b): if these are failures")
+    assert not any("cutoff" in note for note in found["notes"])  # full marks are no cutoff
 
 
 def test_repeats_are_averaged_if_asked_for(tmp_path) -> None:

@@ -57,6 +57,8 @@ class Scatter(NamedTuple):
     high: float
 
     def __str__(self) -> str:
+        if self.high == 0.0:
+            return f"{self.objective} none (all results of an arm are alike)"
         return f"{self.objective} {interval(self.ratio, self.low, self.high)}"
 
 

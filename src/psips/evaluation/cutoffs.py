@@ -42,7 +42,8 @@ class Cutoff(NamedTuple):
 def find_cutoff(scores: Scores, c: int, log: bool = False) -> Cutoff | None:
     """Return the cutoff of a metric, if its largest values look like one.
 
-    Many values are the largest, where values are otherwise rarely equal.
+    Many values are the largest, where values are otherwise rarely equal. A share that is 1 was
+    not cut off: it cannot be larger.
     """
     values = scores.values[..., c]  # (K, J)
     known = values[~np.isnan(values)]
@@ -55,6 +56,8 @@ def find_cutoff(scores: Scores, c: int, log: bool = False) -> Cutoff | None:
     if top < TIMES * others.max() or len(others) < 0.5 * others.sum():
         return None
     at = float(distinct[-1])
+    if at == 1.0 and distinct[0] >= 0.0:
+        return None
     shares: Floats = np.mean(values == at, axis=1) / np.mean(~np.isnan(values), axis=1)
     columns = np.moveaxis(scores.values, 2, 0)
     counted = any(np.isin(one[~np.isnan(one)], (0.0, 1.0)).all() for one in columns)

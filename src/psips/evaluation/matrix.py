@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from shlex import quote as word
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psips.errors import InputError, quote, unknown
+from psips.errors import InputError, counted, listing, quote, unknown
 from psips.evaluation.cutoffs import find_cutoff
 from psips.evaluation.scores import Scores
 from psips.input.digits import chance, estimate
@@ -281,6 +282,11 @@ def replay(
     )
 
 
+def _fullest(scores: Scores) -> str:
+    """Return the metric that most cells have."""
+    return scores.metrics[int((~np.isnan(scores.values)).sum(axis=(0, 1)).argmax())]
+
+
 def _check_size(scores: Scores) -> None:
     if len(scores.items) < FEWEST:
         raise InputError(
@@ -289,6 +295,12 @@ def _check_size(scores: Scores) -> None:
         )
     complete = scores.there.any(axis=1)
     empty = [arm for arm, any_ in zip(scores.arms, complete, strict=True) if not any_]
+    if not complete.any():
+        raise InputError(
+            f"no cell of the table has a value of every metric ({listing(scores.metrics)}): "
+            f"choose metrics that go together, as in --objective "
+            f"{word(_fullest(scores))}"
+        )
     if empty:
         raise InputError(
             f"arm {quote(empty[0])} has no complete cell in the table: leave it out"
@@ -362,16 +374,37 @@ def _notes(
         else:
             note = f"{metric}: {'more' if way == 'max' else 'less'} is better"
         notes.append(f"{note}{', logarithms are compared' if metric in log else ''}")
-    notes += [f"{name} {why}: left out" for name, why in scores.left_out.items()]
+    for name, why in scores.left_out.items():
+        well = scores.statuses.get(name)
+        mapped = f" (a metric with --map {word(f'solved={name}=={well}')})" if well else ""
+        notes.append(f"{name} {why}: left out{mapped}")
     if scores.lines:
         notes.append(
             f"{scores.lines:,} lines are {int(scores.there.sum()):,} cells: means of repeats "
             f"are compared"
         )
+    notes += _incomplete(scores)
     for c, metric in enumerate(scores.metrics):
-        cutoff = find_cutoff(scores, c, metric in log)
-        notes += [] if cutoff is None else [str(cutoff)]
+        if directions.get(metric) != "max":  # the best of scores are full marks
+            cutoff = find_cutoff(scores, c, metric in log)
+            notes += [] if cutoff is None else [str(cutoff)]
     return notes
+
+
+def _incomplete(scores: Scores) -> list[str]:
+    """Say which cells lack a metric, and so are left out."""
+    lacking = np.isnan(scores.values)  # (K, J, d)
+    partly = lacking.any(axis=2) & ~lacking.all(axis=2)
+    if not partly.any():
+        return []
+    gone = lacking[partly]  # (cells, d)
+    absent = listing([m for c, m in enumerate(scores.metrics) if gone[:, c].any()])
+    by_arm = partly.sum(axis=1)
+    return [
+        f"{counted(int(by_arm.sum()), 'cell')} without {absent} left out ({by_arm.max():,} of "
+        f"{scores.arms[int(by_arm.argmax())]}): if these are failures, give them the value "
+        f"that a failure is worth"
+    ]
 
 
 def _session(

@@ -19,6 +19,7 @@ from psips.study.drafting import find_objectives
 
 CONDITION = re.compile(r"\s*(?P<column>.+?)\s*(?P<sign>==|!=)\s*(?P<value>.*?)\s*")
 BETWEEN = " / "  # stands between the parts of an item that several columns name
+WELL = ("ok", "success", "solved", "complete", "completed", "done", "pass", "passed", "optimal")
 
 
 class Scores(NamedTuple):
@@ -30,6 +31,9 @@ class Scores(NamedTuple):
     values: Floats  # (K, J, d)
     left_out: Mapping[str, str] = {}  # columns that are no metrics, and why
     lines: int = 0  # that were read, if cells have several: their means are compared
+    statuses: Mapping[
+        str, str
+    ] = {}  # columns that are no metrics, and which value is a success
 
     @property
     def there(self) -> Any:
@@ -45,8 +49,9 @@ class Condition(NamedTuple):
     same: bool  # whether the column has the value
 
     def of(self, cell: str) -> float:
-        """Return 1 or 0; NaN for an empty cell."""
-        return np.nan if cell == "" else float((cell == self.value) == self.same)
+        """Return 1 or 0; NaN for an empty cell, unless it is that which is asked for."""
+        known = cell != "" or self.value == ""
+        return float((cell == self.value) == self.same) if known else np.nan
 
 
 def read_condition(metric: str, text: str) -> Condition:
@@ -169,10 +174,23 @@ def _from_lines(
     if several is not None and not repeats:
         raise _repeated(grid, arm, items, several, [number for number, _ in cells[several]])
     lines = sum(map(len, cells.values()))
-    return _arranged(
+    found = _arranged(
         {place: [row for _, row in rows] for place, rows in cells.items()},
         *(chosen, left_out, lines if several is not None else 0, log),
     )
+    return found._replace(statuses=_statuses(grid, left_out))
+
+
+def _statuses(grid: Grid, columns: Iterable[str]) -> dict[str, str]:
+    """Return the columns that say how a run ended, with the value of those that went well."""
+    found = {}
+    for name in columns:
+        if name in grid.header:
+            cells = {row[grid.header.index(name)] for _, row in grid.lines}
+            well = [cell for cell in cells if cell.casefold() in WELL]
+            if len(well) == 1 and len(cells) > 1:
+                found[name] = well[0]
+    return found
 
 
 def _check_column(grid: Grid, column: str, option: str) -> None:
@@ -236,12 +254,12 @@ def _repeated(
         and len({(*(row[t] for t in told), row[c]) for _, row in grid.lines}) == len(grid.lines)
         and len({row[c] for _, row in grid.lines}) * 2 <= len(grid.lines)
     ]
-    column = apart[0] if apart else "fold"
+    example = f", as in --item {_words([*items, apart[0]])}" if apart else ""
     return InputError(
         f"{grid.place(numbers[1])}: arm {quote(place[0])} has a line for item "
         f"{quote(BETWEEN.join(place[1]))} already, {grid.unit} {numbers[0]}: if the lines are "
         f"repeats, whose mean is to be taken, add --repeats; if a column tells them apart, "
-        f"make it part of the item, as in --item {_words([*items, column])}"
+        f"make it part of the item{example}"
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 MOST = 8  # digits after the point; of smaller errors the number is written with an exponent
-LARGE = 1e7  # numbers from here on are written with an exponent
+WHOLE = 1e15  # whole numbers without error are written out below
+SMALL, LARGE = 1e-4, 1e7  # numbers outside of these are written with an exponent
 
 
 def rounded(value: float, error: float) -> str:
@@ -16,14 +17,16 @@ def rounded(value: float, error: float) -> str:
     >>> rounded(10.4231, 0.0213), rounded(-0.0004, 0.02), rounded(123456.0, 2300.0)
     ('10.423', '0.000', '123456')
     >>> rounded(0.00123, 0.0001), rounded(-0.0, 0.0), rounded(2.5e-9, 1e-10)
-    ('0.00123', '0', '2.5e-09')
+    ('0.00123', '0', '2.50e-09')
+    >>> rounded(104857600.0, 1200.0), rounded(1200.0, 1e9)
+    ('1.048576e+08', '0')
     """
     if not math.isfinite(value):
         return str(value)
     if not (math.isfinite(error) and error > 0.0):
         return _signed(f"{value:.6g}")
     if max(abs(value), error) >= LARGE or error < 10.0 ** (1 - MOST):
-        return _signed(f"{value:.4g}")
+        return _at_length(value, error)
     return _signed(f"{value:.{_places(error)}f}")
 
 
@@ -36,15 +39,18 @@ def estimate(mean: float, se: float, none: str = "-") -> str:
     ('10.423 ± 0.021', '123456 ± 2300', '-')
     >>> estimate(-0.0001, 0.012), estimate(3.0, float("nan")), estimate(2.5, 0.0)
     ('0.000 ± 0.012', '3 ± ?', '2.5')
+    >>> estimate(104861234.0, 1200.0), estimate(17179869184.0, 0.0)
+    ('1.048612e+08 ± 1.2e+03', '17179869184')
     """
     if math.isnan(mean):
         return none
     if math.isnan(se):  # the noise is not known yet
         return f"{_signed(f'{mean:.4g}')} ± ?"
     if se == 0.0:  # exact
-        return _signed(f"{mean:.10g}")
+        whole = abs(mean) < WHOLE and mean == round(mean)
+        return _signed(f"{mean:.0f}" if whole else f"{mean:.10g}")
     if max(abs(mean), se) >= LARGE or 0.0 < se < 10.0 ** (1 - MOST):
-        return f"{_signed(f'{mean:.4g}')} ± {se:.2g}"
+        return f"{rounded(mean, se)} ± {se:.2g}"
     return f"{rounded(mean, se)} ± {rounded(se, se)}"
 
 
@@ -93,6 +99,16 @@ def fixed(value: float, places: int) -> str:
 def _places(error: float) -> int:
     """Digits after the point of which the last is the second of the error."""
     return min(MOST, max(0, 1 - math.floor(math.log10(error))))
+
+
+def _at_length(value: float, error: float) -> str:
+    """Write a number that is large, or whose error is small, to the error's second digit."""
+    if value == 0.0 or abs(value) < error / 20.0:
+        return "0"
+    if SMALL <= abs(value) < LARGE:  # it is the error that is small, or large
+        return _signed(f"{value:.{min(15, max(0, 1 - math.floor(math.log10(error))))}f}")
+    digits = 1 + math.floor(math.log10(abs(value))) - math.floor(math.log10(error))
+    return f"{value:.{min(15, max(0, digits))}e}"
 
 
 def _signed(text: str) -> str:

@@ -55,19 +55,18 @@ def has_room(problem: Problem, budget: float, left: float, n: int) -> bool:
     return bool(n * problem.costs.min() <= left + ROUNDING * budget)
 
 
-def check_room(
-    problem: Problem, budget: float | None, spent: float, left: float, n: int
-) -> None:
-    """Refuse to ask for ``n`` arms if the budget has no room for them."""
+def room_for(problem: Problem, budget: float | None, spent: float, left: float, n: int) -> int:
+    """Return for how many of ``n`` arms the budget has room; refuse if for none."""
     if budget is None or has_room(problem, budget, left, n):
-        return
+        return n
+    room = math.floor((left + ROUNDING * budget) / float(problem.costs.min()))
+    if room > 0:
+        return room
     pending = max(budget - spent - left, 0.0)
     waiting = f", {cost_of(problem, pending)} pending" if pending > 0 else ""
-    room = math.floor((left + ROUNDING * budget) / problem.costs.min())
-    advice = f"ask for at most {room:,}" if room > 0 else "results are still taken"
     raise InputError(
         f"the budget, {cost_of(problem, budget)}, has no room for {n:,} more "
-        f"({cost_of(problem, spent)} told{waiting}): {advice}"
+        f"({cost_of(problem, spent)} told{waiting}): results are still taken"
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psips import plots
-from psips.input.digits import chance, estimate, fixed, interval
+from psips.input.digits import chance, estimate, fixed
 from psips.input.quantities import in_words
 from psips.plots.planes import front_height, used_marks
 from psips.report.appendix import changes, features, in_utc, log
@@ -29,6 +29,7 @@ from psips.rules.promises import (
     within,
 )
 from psips.rules.stopping import PROVEN
+from psips.session.estimated import spread
 from psips.study import Study
 from psips.study.inputs import now, stamp
 from psips.study.state import State
@@ -36,6 +37,7 @@ from psips.version import __version__
 
 if TYPE_CHECKING:
     from psips.diagnostics import Diagnosis
+    from psips.problem import Problem
     from psips.session import Session
     from psips.session.status import Status
 
@@ -73,7 +75,7 @@ def report(
         _promise(state),
         design_of(state),
         _measured(state, known, at),
-        _noise(known),
+        _noise(state.problem, known),
         _assumptions(study.diagnosis()),
         front_of(study, known),
         _verdicts(state, known),
@@ -172,23 +174,17 @@ def _promise(state: State) -> str:
     )
 
 
-def _noise(known: Status) -> str:
+def _noise(problem: Problem, known: Status) -> str:
     """Say what the noise was estimated to be, and how sure that is."""
     if known.noise is None:
         return ""
-    objectives = [c.removesuffix(" sd") for c in known.noise.columns if c.endswith(" sd")]
     pairs = [c for c in known.noise.columns if c.startswith("correlation of ")]
     rows = []
     for arm, row in known.noise.iterrows():
-        cells = [
-            ""
-            if np.isnan(row[f"{o} sd"])
-            else interval(row[f"{o} sd"], row[f"{o} sd low"], row[f"{o} sd high"])
-            for o in objectives
-        ]
+        cells = [spread(row, o) for o in problem.objectives]
         cells += ["" if np.isnan(row[c]) else fixed(row[c], 2) for c in pairs]
         rows.append([arm, *cells])
-    head = ["arm", *(f"sd of {o} (95%)" for o in objectives), *pairs]
+    head = ["arm", *(f"sd of {o} (95%)" for o in problem.objectives), *pairs]
     missing = f"<p>{escape(known.not_known)}.</p>" if known.not_known else ""
     missing += f"<p>{escape(known.exact)}.</p>" if known.exact else ""
     middle = "mean of its arm" if known.fit is None else "linear fit"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from psips.aliases import Floats
 from psips.errors import listing, quote
+from psips.input.digits import interval
 from psips.kernels.belief import SPANNED
 from psips.kernels.scatter import ENOUGH
 from psips.problem import Problem
@@ -71,6 +73,26 @@ def estimated_noise(problem: Problem, engine: Engine) -> pd.DataFrame | None:
                 row[f"correlation of {problem.objectives[e]} and {first}"] = value
         rows[name] = row
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("arm")
+
+
+def spread(row: Mapping[str, float] | pd.Series[Any], objective: str) -> str:
+    """Write the standard deviation of an objective in a row of `estimated_noise`.
+
+    Examples
+    --------
+    >>> spread({"cost sd": 1.0, "cost sd low": 0.52, "cost sd high": 6.28}, "cost")
+    '1.00 (0.52 to 6.28)'
+    >>> spread({}, "size"), spread(dict.fromkeys(["x sd", "x sd low", "x sd high"], 0.0), "x")
+    ('exact', 'all results alike')
+    """
+    if f"{objective} sd" not in row:
+        return "exact"
+    sd = row[f"{objective} sd"]
+    if np.isnan(sd):
+        return "not known yet"
+    if sd == 0.0:
+        return "all results alike"
+    return interval(sd, row[f"{objective} sd low"], row[f"{objective} sd high"])
 
 
 def _products(problem: Problem, engine: Engine, arms: range) -> tuple[Floats, Floats]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -134,6 +135,15 @@ class Items:
     def all_told(self) -> bool:
         """Whether every arm was told of every item of a list."""
         return self.finite and all(len(told) == len(self.names) for told in self._told)
+
+    @property
+    def left(self) -> float:
+        """How many asks the items leave, of all arms; infinite without a list."""
+        if not self.finite:
+            return math.inf
+        seen = sum(map(len, self._told))
+        seen += sum(place not in self._told[arm] for arm, place in self._open)
+        return len(self._arms) * len(self.names) - seen
 
     def has_more(self, arm: int) -> bool:
         """Whether there is an item that the arm has not seen."""

@@ -26,9 +26,9 @@ from psips.problem.measurements import (
     read_values,
 )
 from psips.problem.question import (
-    check_room,
     read_budget,
     read_goal,
+    room_for,
 )
 from psips.rules import Rules
 from psips.rules.promises import short_promise
@@ -178,15 +178,18 @@ class Session(Known):
         Parameters
         ----------
         n : int, optional
-            How many; a list is returned if it is given.
+            How many; a list is returned if it is given, shorter where the budget or the
+            list of items ends.
         """
         if n is not None:
             check_count("the number of arms to ask for", n)
-        check_room(self.problem, self.budget, self.spent, self.left, n or 1)
+        many = room_for(self.problem, self.budget, self.spent, self.left, n or 1)
+        if self.items is not None:
+            many = int(max(1, min(many, self.items.left)))
         if self.time_limit is not None:
             self.time_limit.start()
             self.time_limit.check()
-        rest = range((n or 1) - 1, -1, -1)
+        rest = range(many - 1, -1, -1)
         if self.items is None:
             found: list[Any] = [self.choose(others) for others in rest]
         else:

@@ -271,10 +271,13 @@ def with_exact(status: Status, problem: Problem, exact: Exact) -> Status:
     """Return a status of what exact metrics leave of a problem with these beside it."""
     if exact.front:  # every metric is exact: the run itself knows nothing
         answers = insert_exact(status.answers, problem, exact)
+        answers["probability"] = np.isin(np.arange(problem.n), exact.front).astype(float)
+        answers["probability se"] = 0.0
         return replace(
             status,
             arms=insert_exact(status.arms, problem, exact),
             answers=answers.assign(reason="every metric is taken for exact"),
+            noise=None if status.noise is None else status.noise[[]],
             covariances=np.zeros((problem.n, problem.d, problem.d)),
             exact=exact.words + exact.waits,
             stopped=not exact.lacking,

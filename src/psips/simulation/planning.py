@@ -304,11 +304,16 @@ def _telling(progress: Callable[[str], None] | None, what: str) -> Callable[[Run
     if progress is None:
         return None
     samples: list[int] = []
+    gave_up: list[int] = []
 
     def told(run: Run) -> None:
         samples.append(run.results)
+        if not run.stopped:
+            gave_up.append(run.results)
+        median = float(np.median(samples))
+        over = "over " if gave_up and median >= min(gave_up) else ""
         runs = counted(len(samples), "run")
-        progress(f"{what}: median {np.median(samples):,.0f} samples in {runs}")
+        progress(f"{what}: median {over}{median:,.0f} samples in {runs}")
 
     return told
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Collection, Mapping
@@ -283,9 +284,19 @@ def _for_plans(draft: Draft) -> list[str]:
             f"of {quote(problem.objectives[c])}.",
         ]
     lines += ["", f"[guess]  # for plans alone: the means of {draft.file}"]
+    sds = np.sqrt(np.diag(draft.covariance)).tolist()
     for arm, row in zip(problem.arms, draft.means.tolist(), strict=True):
-        lines.append(f"{_text(arm)} = [{', '.join(f'{mean:.6g}' for mean in row)}]")
+        means = (_mean(mean, sd) for mean, sd in zip(row, sds, strict=True))
+        lines.append(f"{_text(arm)} = [{', '.join(means)}]")
     return lines
+
+
+def _mean(mean: float, sd: float) -> str:
+    """Write a mean to a thousandth of its noise or closer, one without noise in full."""
+    digits = 15
+    if sd > 0.0 and mean != 0.0:
+        digits = min(15, max(6, 4 + math.floor(math.log10(abs(mean) / sd))))
+    return f"{mean:.{digits}g}"
 
 
 def _read(grid: Grid, objectives: list[str]) -> tuple[list[str], Ints, Floats]:

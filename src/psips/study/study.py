@@ -146,6 +146,7 @@ class Study(View):
         Parameters
         ----------
         n : int
+            How many; fewer are given out where the budget or the list of items ends.
         expires : seconds or timedelta, optional
             After which a ticket no longer counts as pending; a late result is still taken.
         key : str, optional
@@ -167,7 +168,7 @@ class Study(View):
         request = Request(ASK, lambda _: {"n": n, "expires": duration(wait)})
         state, recorded = self._journal.record(request, decide, key, chosen=True)
         assert recorded is not None
-        return state.ledger.tickets[recorded.first - 1 :][:n]
+        return state.ledger.tickets[recorded.first - 1 :][: recorded.size]
 
     def tell(
         self,

@@ -16,6 +16,7 @@ from markupsafe import Markup
 from psips.errors import InputError, unknown
 from psips.input.digits import chance, estimate, interval
 from psips.input.escaping import as_json
+from psips.session.estimated import spread
 from psips.study import Study
 from psips.study.exports import as_csv, as_data
 from psips.version import __version__
@@ -55,6 +56,7 @@ TEMPLATES.filters.update(
     estimate=lambda pair: estimate(pair[0], pair[1], none="not measured"),
     interval=lambda three: interval(*three),
     chance=chance,
+    spread=spread,
     moment=words.moment,
     slug=slug,
     without_place=without_place,
