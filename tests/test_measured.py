@@ -116,7 +116,7 @@ def test_independent_ties_have_the_level_of_their_cone(k: int) -> None:
     problem = Problem(objectives=names, covariance=[1.0] * (k + 1), arms=["x", "z"])
     found = asked_after(problem, [(0.45, *[0.0] * (k - 1), -9.0), (0.0,) * (k + 1)])
     weights = comb(k, np.arange(1, k + 1)) / 2.0**k
-    assert found == pytest.approx(level_of(weights, spent(DELTA, 400.0)), abs=0.1)
+    assert found == pytest.approx(level_of(weights, spent(DELTA, 400.0)), abs=0.15)
 
 
 def test_a_clear_difference_is_no_tie() -> None:

@@ -246,12 +246,16 @@ def _put_states(
             a, b = arms[i], arms[j]
             error = error_of_lead(p, a, b, c)
             ahead = around.point[a, c] - around.point[b, c]
-            if group[i] == group[j]:
+            # Two that tie with a third may be told apart themselves.
+            same = group[i] == group[j]
+            if same:
+                same = abs(ahead - place[i] + place[j]) <= 2.0 * around.kappa * error
+            if same:
                 ahead = place[i] - place[j]
             tiny = 1e-9 * (error + slack)
             beyond, below = ahead - slack, ahead + slack
-            tie = group[i] == group[j] and abs(beyond) <= tiny
-            level = group[i] == group[j] and min(abs(ahead), abs(beyond), abs(below)) <= tiny
+            tie = same and abs(beyond) <= tiny
+            level = same and min(abs(ahead), abs(beyond), abs(below)) <= tiny
             cone.above[i, j, at] = 0.0 if tie else 1.0 if beyond > 0.0 else -1.0
             cone.order[i, j, at] = 0.0 if level else 1.0 if ahead > 0.0 else -1.0
             cone.leads[i, j, at] = 1.0 if beyond > 0.0 else 0.0
