@@ -18,6 +18,7 @@ import pytest
 
 from pages import COMPILING
 from psips.cli import main
+from psips.cli.check import left_out
 from psips.problem.problem_file import read_problem_file
 from psips.study import Study
 from psips.study.drafting import SETTING, as_toml, draft_design, read_table
@@ -372,6 +373,16 @@ def test_what_check_says(folder: Path, run: Any) -> None:
     assert set(kinds["autocorrelation"]["where"]) == {"efficacy", "toxicity"}
     assert kinds["autocorrelation"]["p_value"] < 1e-6
     assert (data["results"], data["incomplete"]) == (200, [])
+
+
+def test_lines_that_check_leaves_out_are_listed_within_80_columns() -> None:
+    longest = 0
+    for last in range(2, 120):
+        text = left_out([f"line {number}" for number in range(2, last + 1)])
+        longest = max(longest, *map(len, text.splitlines()))
+        assert f"line {last}. What to do: " in " ".join(text.split())
+        assert all(line.startswith("  ") for line in text.splitlines()[1:])
+    assert longest == 80
 
 
 def test_an_outlier_is_named_by_its_line(folder: Path, run: Any) -> None:

@@ -102,6 +102,12 @@ def test_costs_and_budgets(files: tuple[Path, Path]) -> None:
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert names == [one.name for one in found.designs]
     assert np.isfinite(figure.axes[1].get_xlim()).all()
+    figure.draw_without_rendering()
+    legends = [ax.get_legend().get_window_extent() for ax in figure.axes]
+    labels = [ax.xaxis.label.get_window_extent() for ax in figure.axes]
+    assert legends[0].y1 == pytest.approx(legends[1].y1)  # side by side, below both axes
+    assert legends[0].y1 < min(label.y0 for label in labels)
+    assert min(legend.y0 for legend in legends) >= 0.0
 
 
 def test_command(files: tuple[Path, Path], tmp_path: Path) -> None:

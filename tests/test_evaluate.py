@@ -264,3 +264,11 @@ def test_many_workers_are_busy_and_cost_little_more() -> None:
 def test_what_makes_no_sense_is_refused(given, words) -> None:
     with pytest.raises(InputError, match=words):
         evaluate(list(SKILL), ITEMS, score, **{"objectives": OBJECTIVES, **given})
+
+
+@pytest.mark.parametrize("given", ["abcd", b"abcd", 4, None])
+@pytest.mark.parametrize("kind", ["arm", "item"])
+def test_one_text_or_a_number_is_no_list_of_names(kind, given) -> None:
+    arms, items = (given, ITEMS) if kind == "arm" else (list(SKILL), given)
+    with pytest.raises(InputError, match=f"^{kind}s must be names, or a mapping from names"):
+        evaluate(arms, items, score, objectives=OBJECTIVES)

@@ -85,6 +85,23 @@ def test_a_goal_is_proven_as_it_is_without_a_word() -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "choices", "why"),
+    [
+        ({}, {"goal": "1 optimal", "sampling": "top-two"}, "'top-two' finds the best"),
+        ({}, {"goal": "1 optimal", "draws": "literal"}, "draws='literal' is the published"),
+        ({"arms": None, "features": EYE}, {"sampling": "ape"}, "has no use for features"),
+    ],
+)
+def test_a_choice_that_is_in_the_way_is_named_not_the_goal(
+    given: dict[str, Any], choices: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(InputError) as error:
+        Session(problem_with(**given), guarantee="proven", **choices)
+    assert why in str(error.value)
+    assert "a goal with features" not in str(error.value)
+
+
+@pytest.mark.parametrize(
     ("choices", "why"),
     [
         ({"guarantee": "prooven"}, "unknown guarantee 'prooven': did you mean 'proven'?"),

@@ -105,6 +105,29 @@ def test_everything_drawn_can_be_made_again_from_what_is_printed() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "options", "metrics"),
+    [
+        ("near-tie", {2}, {1, 2, 3, 4}),
+        ("worse", {2, 3, 5}, {1, 2, 3, 4, 6, 8}),
+        ("worse-but-one", {2, 3, 5}, {2, 3, 4, 6, 8}),
+        ("variant", {2, 3, 5}, {2, 3, 4, 6, 8}),
+        ("front", {2, 3, 5, 10}, {2, 3, 4, 6}),
+        ("just-below", {3, 5, 8}, {2, 3, 4, 6}),
+        ("adverse", {2, 3, 5}, {2, 3, 4, 6, 8}),
+        ("linear", {3, 4, 5, 6, 7, 8, 9, 11}, {1, 2, 3}),
+        ("linear-slope", {2, 3, 5, 10}, {1}),
+        ("ties", {2, 3, 4, 6}, {1, 2, 3, 4}),
+        ("linear-ties", {2, 3, 4, 5, 6}, {1, 2}),
+    ],
+)
+def test_sizes_of_what_is_drawn(name: str, options: set[int], metrics: set[int]) -> None:
+    rng = np.random.default_rng(7)
+    made = [instance(name, **DRAWN[name](rng)).problem for _ in range(200)]
+    assert {problem.K for problem in made} == options
+    assert {problem.d for problem in made} == metrics
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"tries": 0}, "tries of the search must be at least 1, got 0"),

@@ -76,3 +76,19 @@ def test_one_size_grows_and_the_others_do_not() -> None:
         assert 0.0 < delta < 1.0
         assert rounds > problem.K
     assert sizes == {"K": [10, 30, 100, 300, 1000], "d": [2, 3, 4, 5, 6], "|Z|": [100, 1000]}
+
+
+def test_sizes_that_grow_span_all_that_is_promised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of delta it is 1/delta that grows; problems that are large are not made here."""
+    monkeypatch.setattr(bench, "Problem", lambda **given: given)
+    sizes: dict[str, list[float]] = {}
+    for what, _, _, _, delta, _, size in bench._growing():
+        sizes.setdefault(what, []).append(size)
+        assert what != "1/delta" or size == pytest.approx(1.0 / delta)
+    assert all(each == sorted(each) for each in sizes.values())
+    assert {what: each[-1] for what, each in sizes.items()} == {
+        "K": 1000,
+        "d": 6,
+        "|Z|": 100_000,
+        "1/delta": pytest.approx(1e12),
+    }

@@ -36,8 +36,9 @@ KINDS = ("png", "pdf", "csv", "txt")
 
 
 @pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same figures with runs of a moment."""
+def small(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The same figures with runs of a moment; what is drawn of them, by name."""
+    drawn: dict[str, Any] = {}
     monkeypatch.setattr(trajectories, "ROUNDS", 500)
     monkeypatch.setattr(trajectories, "REJECTION_ROUNDS", 300)
     monkeypatch.setattr(trajectories, "ERROR_ROUNDS", 200)
@@ -48,19 +49,27 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
             short = [row for row in figure.rows(2) if row.cell.run < 2]
             return [row._replace(cell=replace(row.cell, max_results=200)) for row in short]
 
-        return replace(figure, rows=rows)
+        def draw(frame: pd.DataFrame) -> Any:
+            drawn[figure.name] = figure.draw(frame)
+            return drawn[figure.name]
+
+        return replace(figure, rows=rows, draw=draw)
 
     few = {name: shrunk(figure) for name, figure in FIGURES.items()}
     monkeypatch.setattr(reproduce, "FIGURES", few)
+    return drawn
 
 
-@pytest.mark.usefixtures("small")
-def test_every_figure_and_the_page(tmp_path: Path) -> None:
+def test_every_figure_and_the_page(small: dict[str, Any], tmp_path: Path) -> None:
     work = Reproduction([], tmp_path, runs=2)
     assert work.campaign.run(jobs=1) == []
     claims = work.write()
     assert list(claims) == list(FIGURES)
     for name in FIGURES:
+        axes = small[name].axes
+        assert all(ax.get_xlabel() for ax in axes), name
+        marks = [label.get_text() for label in axes[0].get_yticklabels()]
+        assert axes[0].get_ylabel() or all(mark[0].isalpha() for mark in marks), name
         for kind in KINDS:
             assert (tmp_path / f"{name}.{kind}").stat().st_size > 0, (name, kind)
         lines = (tmp_path / f"{name}.txt").read_text().splitlines()
