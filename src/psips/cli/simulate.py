@@ -57,9 +57,9 @@ def simulate(
     expected_results: Annotated[
         Text,
         typer.Option(
-            metavar="NUMBER",
+            metavar="N",
             help="Samples that an experiment is expected to take, as 300 or 100:1000: the "
-            "threshold is lowest there.  [default: 100:20000]",
+            "threshold is lowest there. If left out, from 100 on to 20,000.",
         ),
     ] = None,
     stopping: Annotated[

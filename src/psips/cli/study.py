@@ -94,9 +94,9 @@ def create(
     expected_results: Annotated[
         str | None,
         typer.Option(
-            metavar="NUMBER",
+            metavar="N",
             help="Results that the study is expected to take, as 300 or 100:1000: the "
-            "threshold is lowest there.  [default: 100:20000]",
+            "threshold is lowest there. If left out, from 100 on to 20,000.",
         ),
     ] = None,
     who: Who = None,
