@@ -54,6 +54,14 @@ def simulate(
             "rule, for about 1.5 times the samples.  [default: validated]"
         ),
     ] = None,
+    expected_results: Annotated[
+        Text,
+        typer.Option(
+            metavar="N",
+            help="Samples that an experiment is expected to take, as 300 or 100:1000: the "
+            "threshold is lowest there. If left out, from 100 on to 20,000.",
+        ),
+    ] = None,
     stopping: Annotated[
         Text,
         typer.Option(help=f"{_names(STOPPING)}.  [default: the sampling rule's own]"),
@@ -108,11 +116,16 @@ def simulate(
     Parameters of a built-in instance are options too, as in `psips simulate near-tie
     --gap 0.03`; `psips instances` lists them. The parameter `seed` is `--instance-seed`.
     """
+    from psips.input.quantities import parse_expected
+
     rules: dict[str, Any] = {
         "delta": delta,
         "confidence": confidence,
         "sampling": sampling,
         "guarantee": guarantee,
+        "expected_results": None
+        if expected_results is None
+        else parse_expected(expected_results),
         "stopping": stopping,
         "calibration": calibration,
         "draws": draws,

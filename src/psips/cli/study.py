@@ -91,14 +91,26 @@ def create(
         str | None,
         typer.Option(help="Time from the first ask after which asking ends: 8h, 5d."),
     ] = None,
+    expected_results: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N",
+            help="Results that the study is expected to take, as 300 or 100:1000: the "
+            "threshold is lowest there. If left out, from 100 on to 20,000.",
+        ),
+    ] = None,
     who: Who = None,
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
     """Register a study from a problem file."""
     with loading():
+        from psips.input.quantities import parse_expected
         from psips.study import Study
 
+        choices: dict[str, Any] = {}
+        if expected_results is not None:
+            choices["expected_results"] = parse_expected(expected_results)
         made = Study.create(
             file,
             checked_store(store),
@@ -107,6 +119,7 @@ def create(
             budget=budget,
             time_limit=time_limit,
             user=who,
+            **choices,
         )
     state = made.state
     made.store.close()

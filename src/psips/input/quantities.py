@@ -99,3 +99,53 @@ def delta_of(confidence: object) -> float:
             f"1, got {quote(confidence)}; 0.9 or 0.95 are usual"
         )
     return float(f"{1.0 - value:.12g}")  # not 0.05000000000000004
+
+
+def expected_of(given: object) -> float | tuple[float, float]:
+    """Read how many measurements an experiment is expected to take: a number or a range.
+
+    Examples
+    --------
+    >>> expected_of(300), expected_of([100, 1000.0])
+    (300, (100, 1000))
+    >>> expected_of((1000, 100))
+    Traceback (most recent call last):
+    psips.errors.InputError: expected_results must be a number of measurements, at least 2, ...
+    """
+    pair = given if isinstance(given, tuple | list) and len(given) == 2 else (given,)
+    ends = [as_float(one) for one in pair]
+    found = [end for end in ends if end is not None and 2.0 <= end < math.inf]
+    if len(found) < len(ends) or found != sorted(found):
+        raise InputError(
+            f"expected_results must be a number of measurements, at least 2, or a range "
+            f"(low, high) of them, got {quote(given)}: 300, say, or (100, 1000)"
+        )
+    whole = [int(end) if end.is_integer() and end < 2**53 else end for end in found]
+    return whole[0] if len(whole) == 1 else (whole[0], whole[1])
+
+
+def parse_expected(text: str) -> float | tuple[float, float]:
+    """Read a number or a range of measurements from a text.
+
+    Examples
+    --------
+    >>> parse_expected("300"), parse_expected("100:1000")
+    (300, (100, 1000))
+    """
+    low, colon, high = text.partition(":")
+    numbers = [
+        parse_number("expected_results", one) for one in ([low, high] if colon else [low])
+    ]
+    return expected_of(tuple(numbers) if colon else numbers[0])
+
+
+def expected_text(expected: float | tuple[float, float]) -> str:
+    """Return a number or a range of measurements for people to read.
+
+    Examples
+    --------
+    >>> expected_text(300), expected_text((100, 20000))
+    ('300', '100 to 20,000')
+    """
+    ends = expected if isinstance(expected, tuple) else (expected,)
+    return " to ".join(f"{end:,.10g}" for end in ends)

@@ -14,7 +14,7 @@ from psips.errors import InputError, check_distinct, check_keys, quote, unknown
 from psips.input.checks import Table, read_positive
 from psips.input.durations import read_duration
 from psips.input.files import read_text, shown
-from psips.input.quantities import as_float, delta_of
+from psips.input.quantities import as_float, delta_of, expected_of
 from psips.input.tables import read_csv
 from psips.problem.file_tables import (
     Guess,
@@ -40,7 +40,7 @@ KEYS = (
     *("prior", "regularization", "intercept", "noise", "truth", "theta", "results", "guess"),
     *("costs", "control", "epsilon", "limits", "budget", "time_limit", "goal"),
     *("noise_guess", "partial", "blocks", "delta", "confidence", "guarantee", "seed"),
-    *("rules", "study"),
+    *("expected_results", "rules", "study"),
 )
 OBJECTIVE_KEYS = ("name", *SCALE_KEYS, "variance")
 SET_KEYS = ("ball", "low", "high")
@@ -50,7 +50,8 @@ ITEM_NOISE_KEYS = ("covariance", "between")
 SEED_BITS = 128
 TUNING_KEYS = ("eta", "alpha", "kappa")
 RULE_KEYS = (
-    *("guarantee", "sampling", "stopping", "calibration", "draws", "tracking", "tuning"),
+    *("guarantee", "expected_results"),
+    *("sampling", "stopping", "calibration", "draws", "tracking", "tuning"),
     *TUNING_KEYS,  # of files from before [rules.tuning]
 )
 
@@ -246,11 +247,17 @@ def _rules(data: Mapping[str, Any]) -> dict[str, Any]:
     """Read the table [rules]; constants are gathered in its table ``tuning``."""
     rules = dict(optional(data, "rules", dict) or {})
     check_keys("key of [rules]", rules, RULE_KEYS)
-    guarantee = optional(data, "guarantee", str)
-    if guarantee is not None:
-        if "guarantee" in rules:
-            raise InputError("'guarantee' is in the file and in [rules]: remove one of them")
-        rules["guarantee"] = guarantee
+    above = {
+        "guarantee": optional(data, "guarantee", str),
+        "expected_results": data.get("expected_results"),
+    }
+    for key, value in above.items():
+        if value is not None and key in rules:
+            raise InputError(f"{key!r} is in the file and in [rules]: remove one of them")
+        if value is not None:
+            rules[key] = value
+    if "expected_results" in rules:
+        rules["expected_results"] = expected_of(rules["expected_results"])
     tuning = dict(optional(rules, "tuning", dict) or {})
     check_keys("key of [rules.tuning]", tuning, TUNING_KEYS)
     for key in TUNING_KEYS:

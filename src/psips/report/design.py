@@ -9,6 +9,7 @@ import numpy as np
 
 from psips.errors import counted
 from psips.input.durations import duration_text
+from psips.input.quantities import expected_text
 from psips.problem.noise import ESTIMATE, KNOWN, PER_ARM
 from psips.problem.parameters import Ball
 from psips.problem.question import cost_of
@@ -55,6 +56,8 @@ def design_of(state: State) -> str:
     if rules.calibrated:
         about = CALIBRATION[rules.calibration].about
         facts.append(["calibration", f"{rules.calibration}: {about}"])
+    if rules.expected_results is not None:
+        facts.append(["measurements expected", expected_text(rules.expected_results)])
     others = {"draws": rules.draws, "tracking": rules.tracking, **asdict(rules.tuning)}
     facts.append(["other settings", ", ".join(f"{k} {v}" for k, v in others.items())])
     words = {

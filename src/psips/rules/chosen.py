@@ -8,10 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from psips.errors import InputError, check_keys, quote, unknown
+from psips.input.quantities import expected_of
 from psips.kernels.codes import WHOLE
 from psips.rules.sampling import DRAWS, SAMPLING, TRACKING, SamplingRule
 from psips.rules.stopping import CALIBRATION, STOPPING, StoppingRule
-from psips.rules.tuning import CONSTANTS, Tuning, as_number, by_own_names
+from psips.rules.tuning import CONSTANTS, USING, Tuning, as_number, by_own_names
 
 if TYPE_CHECKING:
     from psips.aliases import Floats
@@ -25,7 +26,7 @@ NO_CALIBRATION = "heuristic"  # what a rule says that has none
 UNSAID: Any = object()  # in the place of a delta that was left out
 FIELDS = (
     *("delta", "sampling", "stopping", "calibration", "draws", "tracking", "tuning"),
-    "confidence",
+    *("expected_results", "confidence"),
 )
 
 
@@ -63,6 +64,10 @@ class Rules:
         give "own" to have it chosen anew.
     tuning : Tuning or mapping
         Constants of the rules by name: ``{"alpha": 0.5}``; see `psips.rules.tuning`.
+    expected_results : number or (low, high), optional
+        How many measurements in all the experiment is expected to take: the threshold of
+        "glr" with "measured" is lowest about there, and higher elsewhere, so that delta is
+        the same. A number N stands for N / 2 to 2 N. If left out, from 100 on to 20,000.
     confidence : float, optional
         1 - delta, for those who think in it; give one of the two.
     **others
@@ -85,6 +90,7 @@ class Rules:
     draws: str = "first-hit"
     tracking: str = "c-tracking"
     tuning: Tuning = field(default_factory=Tuning)
+    expected_results: float | tuple[float, float] | None = None
 
     def __init__(
         self,
@@ -95,6 +101,7 @@ class Rules:
         draws: str = draws,
         tracking: str = tracking,
         tuning: Tuning | Mapping[str, Any] | None = None,
+        expected_results: float | tuple[float, float] | None = None,
         confidence: float | None = None,
         **others: Any,
     ) -> None:
@@ -117,6 +124,9 @@ class Rules:
         put("draws", draws)
         put("tracking", tracking)
         put("tuning", Tuning.read(tuning))
+        if expected_results is not None:
+            expected_results = expected_of(expected_results)
+        put("expected_results", expected_results)
         self._check()
 
     def _check(self) -> None:
@@ -139,6 +149,7 @@ class Rules:
         _check_name("kind of draws", self.draws, DRAWS)
         _check_name("tracking", self.tracking, TRACKING)
         self._check_company()
+        self._check_expected()
 
     @property
     def _sampling(self) -> SamplingRule:
@@ -203,11 +214,28 @@ class Rules:
                 f"'never', not by {self.stopping!r}: leave draws at 'first-hit'"
             )
 
+    def _check_expected(self) -> None:
+        """Refuse an expected number of measurements where no threshold depends on it."""
+        if self.expected_results is None or (self.stopping, self.calibration) == USING:
+            return
+        rule = f"the stopping rule {self.stopping!r}"
+        rule += f" with calibration={self.calibration!r}" if self.calibrated else ""
+        raise InputError(
+            f"{rule} does not use expected_results={quote(self.expected_results)}: leave it "
+            f"out, or choose stopping='glr' with calibration='measured', which is the default"
+        )
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the rules as plain data, constants among them."""
+        """Return the rules as plain data, constants among them.
+
+        Without ``expected_results`` if that was left out, as in logs of earlier versions.
+        """
         plain = asdict(self)
-        constants = plain.pop("tuning")
-        return {**plain, **constants}
+        constants, expected = plain.pop("tuning"), plain.pop("expected_results")
+        if expected is None:
+            return {**plain, **constants}
+        listed = list(expected) if isinstance(expected, tuple) else expected
+        return {**plain, **constants, "expected_results": listed}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Rules:
@@ -265,7 +293,12 @@ class Rules:
             tuning.eta == "estimate" and problem.unstructured,
             float(tuning.alpha),
             program.calibration_of(
-                stopping, self.calibration, self.delta, tuning.kappa, problem
+                stopping,
+                self.calibration,
+                self.delta,
+                tuning.kappa,
+                problem,
+                self.expected_results,
             ),
             np.zeros(0) if target is None else np.ascontiguousarray(target, float),
             np.array([WHOLE, 0] if goal is None else [goal.kind, goal.number]),

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 COVER, SET = "judging:renew_cover", "judging:renew_set"
 LIMITED = "limited:renew_limited"
 LOW, HIGH = math.log(100.0), math.log(20_000.0)  # measurements between which delta is spent
+# Where the user says how many measurements are expected:
+AROUND = 2.0  # factor on either side of a number: more forgives wrong guesses, and saves less
+COMPARED = 3.0  # of h options inform a comparison at first: fewer widen the window, likewise
+SPARED = 0.97  # of delta is spent: late windows have more looks, and would exceed it by 2%
 
 
 class Program(NamedTuple):
@@ -251,12 +255,40 @@ def check_proof(
         raise NoProofError(unproven)
 
 
+def window(expected: float | tuple[float, float], h: int) -> tuple[float, float]:
+    """Return the logs of measurements between which delta is spent if so many are expected.
+
+    Parameters
+    ----------
+    expected : number or (low, high)
+        Measurements in all. A number N stands for N / 2 to 2 N, and a range that is narrower
+        is widened to that: in fewer e-folds delta 0.3 would be exceeded.
+    h : int
+        Options, or features if there are any. Among so many are measurements spread at
+        first, so that 3 / h of them inform a comparison (`psips.kernels.ratio.results_of`).
+
+    Examples
+    --------
+    >>> [round(math.exp(end)) for end in window(300, 10)]
+    [45, 600]
+    >>> [round(math.exp(end)) for end in window((100, 1000), 2)]
+    [100, 1000]
+    """
+    ends = expected if isinstance(expected, tuple) else (expected, expected)
+    a, b = (math.log(end) for end in ends)
+    around = math.log(AROUND)
+    wider = max(around - (b - a) / 2.0, 0.0)
+    low = max(a - wider + min(math.log(COMPARED / h), 0.0), math.log(2.0))
+    return low, max(b + wider, low + 2.0 * around)
+
+
 def calibration_of(
     stopping: StoppingRule,
     calibration: str,
     delta: float,
     kappa: float,
     problem: Problem,
+    expected: float | tuple[float, float] | None = None,
 ) -> Calibration:
     """Return what the thresholds are made of."""
     from psips.kernels.ratio import spending
@@ -275,6 +307,10 @@ def calibration_of(
     if calibration == "proven" and stopping.draws:
         sizes = range(model.n + 1)
         table = np.array([log_q(model, log_inverse, s) for s in sizes])
+    low, high, spent = LOW, HIGH, delta
+    if expected is not None:
+        low, high = window(expected, model.h)
+        spent = SPARED * delta
     return Calibration(
         CALIBRATION[calibration].code,
         log_inverse,
@@ -282,7 +318,7 @@ def calibration_of(
         table,
         extent,
         bias,
-        spending(delta, LOW, HIGH),
-        LOW,
-        HIGH,
+        spending(spent, low, high),
+        low,
+        high,
     )

@@ -21,6 +21,8 @@ ALPHA = (
     "tuning={{'alpha': {}}} for the exponent of forced exploration"
 )
 
+USING = ("glr", "measured")  # whose threshold depends on the measurements expected
+
 
 @dataclass(frozen=True)
 class Tuning:
@@ -126,6 +128,12 @@ def _outside() -> int:
     return max(1, level - 1)
 
 
+def no_use_of_expected(choices: Mapping[str, Any]) -> bool:
+    """Whether choices name a rule that does not depend on the measurements expected."""
+    usual = {"stopping": USING[0], "calibration": USING[1], "guarantee": "validated"}
+    return any(choices.get(key, "own") not in ("own", value) for key, value in usual.items())
+
+
 def put_over(given: Mapping[str, Any], under: Mapping[str, Any]) -> dict[str, Any]:
     """Return choices of rules over others that hold where these say nothing.
 
@@ -133,6 +141,8 @@ def put_over(given: Mapping[str, Any], under: Mapping[str, Any]) -> dict[str, An
     --------
     >>> put_over({"tuning": {"eta": 2.0}}, {"delta": 0.05, "tuning": {"alpha": 0.5}})
     {'delta': 0.05, 'tuning': {'alpha': 0.5, 'eta': 2.0}}
+    >>> put_over({"guarantee": "proven"}, {"delta": 0.05, "expected_results": 300})
+    {'delta': 0.05, 'guarantee': 'proven'}
     """
     over = by_own_names(given)
     chosen = ("stopping", "calibration")
@@ -140,6 +150,8 @@ def put_over(given: Mapping[str, Any], under: Mapping[str, Any]) -> dict[str, An
         under = {key: value for key, value in under.items() if key not in chosen}
     elif any(key in over for key in chosen):
         under = {key: value for key, value in under.items() if key != "guarantee"}
+    if no_use_of_expected(over):
+        under = {key: value for key, value in under.items() if key != "expected_results"}
     both = {**under, **over}
     if isinstance(over.get("tuning"), Mapping) and isinstance(under.get("tuning"), Mapping):
         both["tuning"] = {**under["tuning"], **over["tuning"]}

@@ -95,6 +95,8 @@ class Session(Known):
         as ``delta=0.05``. ``guarantee="proven"`` chooses the proven stopping rule that takes
         the fewest results: about 1.5 times those of the default, which is "validated" by
         simulation (without features, noise that is not known: 2 to 3 times).
+        ``expected_results=300``, or a range (low, high), is how many results you expect in
+        all: the default's threshold is lowest there, and delta the same.
 
     Examples
     --------

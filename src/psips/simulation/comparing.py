@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from psips.errors import InputError, check_keys, quote
-from psips.input.quantities import delta_of, parse_number
+from psips.input.quantities import delta_of, expected_text, parse_expected, parse_number
 from psips.problem.problem_file import ProblemFile
 from psips.problem.question import read_budget, read_goal
 from psips.rules import Rules
 from psips.rules.chosen import BY_PROOFS
-from psips.rules.tuning import CONSTANTS, put_over
+from psips.rules.tuning import CONSTANTS, no_use_of_expected, put_over
 from psips.simulation.planning import Expectation, rules_of, simulate_guess
 from psips.simulation.runs import Run
 from psips.simulation.summary import clopper_pearson
@@ -27,7 +27,7 @@ SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the runs, by which quantiles are na
 TEXTS = ("guarantee", "sampling", "stopping", "calibration", "draws", "tracking", "goal")
 CONSTANT = "tuning."  # before the name of a constant that is varied
 VARIED = (
-    *("delta", "confidence", "guarantee"),
+    *("delta", "confidence", "guarantee", "expected_results"),
     *("sampling", "stopping", "calibration", "draws", "tracking"),
     *(CONSTANT + name for name in CONSTANTS),
     *("budget", "goal", "epsilon"),
@@ -158,12 +158,14 @@ def _design(file: ProblemFile, name: str, changed: dict[str, Any]) -> Design:
     rules = rules_of(file)
     read_goal(file.problem, goal)  # complains
     if goal != file.goal and "stopping" not in file.rules:
-        rules = replace(rules, stopping=BY_PROOFS, calibration="own")
+        rules = replace(rules, stopping=BY_PROOFS, calibration="own", expected_results=None)
     chosen = {"stopping", "guarantee"} & {**file.rules, **changed}.keys()
     if "sampling" in changed and not chosen and goal is None:
         changed["stopping"] = "own"
     if "stopping" in changed and "calibration" not in {**file.rules, **changed}:
         changed["calibration"] = "own"
+    if no_use_of_expected(changed):
+        changed = {"expected_results": None, **changed}
     constants = {
         key.removeprefix(CONSTANT): changed.pop(key)
         for key in list(changed)
@@ -180,10 +182,14 @@ def _value(key: str, cell: str) -> Any:
         return cell
     if key == "epsilon" and cell.endswith("%"):
         return cell
+    if key == "expected_results":
+        return parse_expected(cell)
     return parse_number(f"the value of {key!r}", cell)
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return expected_text(value)
     return value if isinstance(value, str) else f"{value:g}"
 
 
