@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from psips.calibration.family import CAP, LONG, SHORT, Family
+from psips.calibration.family import CAP, LONG, SHORT, SPENT, Family
 from psips.calibration.found import Found, read_found
 from psips.calibration.ordinary import NAMES
 from psips.calibration.questions import questions
@@ -76,6 +76,15 @@ def _deciding() -> list[Family]:
             cap=SHORT,
         ),
         *(Family("deciding", "corner", {"d": d, "gap": 0.0001}, cap=SHORT) for d in (2, 4)),
+        *(
+            Family(
+                "deciding",
+                "worse",
+                {"d": d, "gap": 0.0001, "rho": rho, "clear": 1.0},
+                cap=SPENT,
+            )
+            for d, rho in ((2, -0.99), (2, -0.95), (3, -0.49), (4, 0.0), (8, 0.0))
+        ),
     ]
 
 

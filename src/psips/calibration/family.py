@@ -15,6 +15,7 @@ from psips.problem.instances import Instance, instance
 CAP = 3_000_000  # samples of a run; one that reaches it claims nothing
 LONG = 10 * CAP  # where a tie takes that many
 SHORT = 20_000  # where nobody can be expected to stop: what is counted is who does
+SPENT = 50_000  # the same, by which a lone tie has spent nine tenths of delta
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from psips.calibration.families import families
-from psips.calibration.family import SHORT, Family
+from psips.calibration.family import SHORT, SPENT, Family
 from psips.errors import InputError
 from psips.problem.instances import Instance
 from psips.problem.question import read_goal
@@ -314,7 +314,9 @@ def tells(row: Row) -> bool:
     the runs stopped (or there is a cap at which hardly any can be expected to).
     """
     enough = clopper_pearson(0, row.runs)[1] <= row.delta
-    return enough and (2 * row.stopped >= row.runs or families()[row.family].cap == SHORT)
+    return enough and (
+        2 * row.stopped >= row.runs or families()[row.family].cap in (SHORT, SPENT)
+    )
 
 
 def judge(rows: Sequence[Row]) -> list[Judgement]:

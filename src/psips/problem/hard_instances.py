@@ -51,12 +51,27 @@ def near_tie(
     return plain_truth("near-tie", means, equal(d, rho))
 
 
-def worse(d: int = 4, gap: float = 0.3, rho: float = 0.0, K: int = 2, seed: int = 0) -> Truth:
-    """Arm 2 is worse than arm 1 by gap in every objective; more arms stand clear of both."""
+def worse(
+    d: int = 4,
+    gap: float = 0.3,
+    rho: float = 0.0,
+    K: int = 2,
+    seed: int = 0,
+    clear: float = 0.0,
+) -> Truth:
+    """Arm 2 is worse than arm 1 by gap in every objective; more arms stand clear of both.
+
+    With ``clear`` above 0 it is worse by that in one more, whose noise is independent.
+    """
     _check_d(d, 1)
     check_positive("gap", gap)
     pair = np.vstack([np.zeros(d), np.full(d, -gap)])
-    return plain_truth("worse", _among(pair, K, seed), equal(d, rho))
+    covariance = equal(d, rho)
+    if clear > 0.0:
+        pair = np.hstack([pair, [[0.0], [-clear]]])
+        covariance = np.pad(covariance, (0, 1))
+        covariance[d, d] = 1.0
+    return plain_truth("worse", _among(pair, K, seed), covariance)
 
 
 def worse_but_one(
