@@ -1,20 +1,21 @@
 """How often a rule with a threshold errs on near-ties, by integration.
 
-A lone tie, exactly (`wrong`): two equal options in one objective, pulled in turn: after t results the lead over its standard
-deviation is a standard normal z, and from one look to the next z' = r z + sqrt(1 - r^2) e, r^2
-the ratio of the information. The rule stops at the first look with z^2 / 2 at or above the
-threshold. The density of z among those that go on is carried from look to look by quadrature,
-and what is missing in the end has stopped, half of it on the wrong side.
+A lone tie, exactly (`wrong`): two equal options in one metric, measured in turn. After t
+measurements the lead over its standard deviation is a standard normal z, and from one look to
+the next z' = r z + sqrt(1 - r^2) e, r^2 the ratio of the information. The rule stops at the
+first look with z^2 / 2 at or above the threshold. The density of z among those that go on is
+carried from look to look by quadrature, and what is missing in the end has stopped, half of it
+on the wrong side.
 
-Several ties: wrong sets with evidence c or more are entered at a rate per e-fold of measurements
-that is known in closed form for "x is below z by next to nothing in k metrics" (`weights_of`,
-`rate_of_cone`), and from directions with a naive evaluator for any structure (`naive_rate`).
-What a rule spends is the integral of the true rate, at the level that the rule asks for in each
-e-fold (`spent`). It counts every entry, as if looks were continuous; between looks the estimates
-move by s = EVERY^-1/2 standard errors, and a boundary that is only looked at every so often acts
-like one that is 0.583 s further out (Chernoff 1965, Siegmund 1985), whatever its shape, because
-(2 evidence)^1/2 is a distance: `errors` integrates with levels moved so. At levels of 3 to 10
-rates are below their limits for large levels, too (`rate_of_passage`).
+Several ties: wrong sets with evidence c or more are entered at a rate per e-fold of
+measurements that is known in closed form for "x is below z by next to nothing in k metrics"
+(`weights_of`, `rate_of_cone`), and from directions with a naive evaluator for any structure
+(`naive_rate`). What a rule spends is the integral of the true rate, at the level that the rule
+asks for in each e-fold (`spent`). It counts every entry, as if looks were continuous. Between
+looks the estimates move by s = EVERY^-1/2 standard errors, and a boundary that is only looked
+at now and then acts like one that is 0.583 s further out (Chernoff 1965, Siegmund 1985),
+whatever its shape, because (2 evidence)^1/2 is a distance: `errors` integrates with levels
+moved so. At levels of 3 to 10 rates are below their limits, too (`rate_of_passage`).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from scipy.optimize import nnls
 from scipy.special import binom, dawsn, gammaln, log_ndtr
 from scipy.stats import chi
 
-from psips.kernels.ratio import EVERY, lone_level, log_spent
+from psips.kernels.ratio import EVERY, log_spent, lone_level
 from psips.kernels.tie_cone import DIRECTIONS, wrong_in_cone
 from tie_rule import Chart, Structure, calibration, counted, pareto
 
@@ -136,7 +137,7 @@ def rate_of_cone(weights: np.ndarray) -> Callable[[float], float]:
 
 @lru_cache
 def passages(j: int) -> tuple[np.ndarray, np.ndarray]:
-    """Radii, and e-folds until the length of j standard normals has reached them, in the mean."""
+    """Radii, and the mean e-folds until the length of j standard normals reaches them."""
     y = np.linspace(1e-4, 9.0, 9_000)
     inverse = chi.cdf(y, j) / chi.pdf(y, j)
     steps = (inverse[1:] + inverse[:-1]) * (y[1] - y[0])
@@ -223,7 +224,7 @@ def cone_of(one: Structure) -> tuple[np.ndarray, ...]:
     chart = Chart(one)
     some = np.flatnonzero(chart.alive)
     levels, group = one.levels[some], chart.group[:, some]
-    K, d = levels.shape
+    K = len(levels)
     at = np.ascontiguousarray(chart.T.reshape(*one.levels.shape, chart.m)[some])
     apart = levels[:, None] - levels[None]
     side = np.where(np.arange(K)[:, None] > np.arange(K), 1.0, -1.0)  # if it does not matter

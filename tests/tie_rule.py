@@ -1,13 +1,13 @@
 """How often the default enters a wrong set at a truth with ties, by its own kernels.
 
-A truth has options on a few levels in each metric, levels being 1,000 standard errors apart, and
-options on one level differ by next to nothing, which says on which side the truth is. In the
-coordinates u (m,) of these ties, in which the noise is a standard normal, the rule stops with
-a wrong set beyond a radius R(u). In log time u is a stationary Ornstein-Uhlenbeck process, which
-enters that region at a rate of
+A truth has options on a few levels in each metric, 1,000 standard errors apart, and options on
+one level differ by next to nothing, which says on which side the truth is. In the coordinates
+u (m,) of these ties, in which the noise is a standard normal, the rule stops with a wrong set
+beyond a radius R(u). In log time u is a stationary Ornstein-Uhlenbeck process, which enters
+that region at a rate of
 
     1/2 (integral over its boundary of density times distance of the tangent plane)
-    = E_u[ wrong(u) x f(x) ],    x = R(u)^2,   f the density of chi2_m,   u uniform on the sphere,
+    = E_u[ wrong(u) x f(x) ],  x = R(u)^2,  f the density of chi2_m,  u uniform on the sphere,
 
 for any region that is made of rays. So what the rule spends is computed from the radii at which
 the rule as it is (cover, nearest points, ties around each, levels) stops, whatever its levels
@@ -15,7 +15,7 @@ are. Whether a set is wrong is computed here, not by the rule. Directions are dr
 ties and, in a second round, around those that counted most, and weighted (balance heuristic).
 
 Regions with corners that point to the truth are entered somewhat more often than this says: see
-`tie_error_quadrature.error_by_paths`, which walks.
+`wrong_stops`, which walks.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from psips.kernels.belief import RESULTS, empty_belief
 from psips.kernels.cover import capacity_for
 from psips.kernels.grids import as_grid
 from psips.kernels.jit import kernel
-from psips.kernels.ratio import lone_level, log_spent, spending, weigh_cover
+from psips.kernels.ratio import log_spent, lone_level, spending, weigh_cover
 from psips.kernels.scene import Scene, empty_scene
 from psips.kernels.thresholds import MEASURED, Calibration
 from psips.kernels.tree import build
@@ -55,6 +55,10 @@ class Structure:
     shares: np.ndarray
     delta: float = 0.1
     found: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:  # kernels read arrays row by row
+        for name in ("levels", "sides", "Sigma", "shares"):
+            setattr(self, name, np.ascontiguousarray(getattr(self, name)))
 
     @property
     def optimal(self) -> np.ndarray:
@@ -349,7 +353,7 @@ def walk(scene, calibration, shares, truth, T, times, normals) -> int:  # type: 
 def wrong_stops(
     one: Structure, runs: int, most: float, rng: np.random.Generator
 ) -> tuple[int, int]:
-    """Return how many of so many runs with fixed shares stopped with a wrong set; and in all."""
+    """Return how many runs with fixed shares stopped with a wrong set, and how many at all."""
     from tie_error_quadrature import looks
 
     chart = Chart(one)
