@@ -38,7 +38,7 @@ IN_ALL = np.trapezoid([fall(x) for x in np.linspace(0.0, 400.0, 40_001)], dx=0.0
 def spent(delta: float, t: float, informing: float | None = None) -> float:
     """Naive: what may be spent in an e-fold of measurements, after t of them."""
     early = min(math.log(t if informing is None else informing), LOW)
-    return 1.25 * delta / IN_ALL * fall(early) * fall(max(math.log(t), LOW))
+    return 1.2 * delta / IN_ALL * fall(early) * fall(max(math.log(t), LOW))
 
 
 def level_of(weights: np.ndarray, rate: float) -> float:
@@ -276,7 +276,7 @@ def test_the_threshold_is_what_it_is_said_to_be(delta: float) -> None:
 def test_options_that_all_but_tie_keep_delta_however_long_it_takes(delta: float) -> None:
     """In 0.96 of delta they err, at most, and hardly any after so many results."""
     found = ties.wrong(lambda t: asked_for(delta, t), 1e10)
-    assert 0.82 < found[10**10] / delta < 0.96
+    assert 0.78 < found[10**10] / delta < 0.93
     assert found[10**10] - found[10**8] < 0.002 * delta
     assert found[100] < 0.25 * delta  # experiments end later, and have their share
 

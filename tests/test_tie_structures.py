@@ -132,24 +132,15 @@ def test_below_in_several_metrics(k: int) -> None:
             assert ties.errors(x, level, passage) <= delta
 
 
-SMALL = [
-    pytest.param(k, delta, marks=pytest.mark.xfail(strict=False, reason="256 directions"))
-    if k > 2
-    else (k, delta)
-    for k in (1, 2, 3, 4, 6, 8, 12)
-    for delta in (0.05, 0.01, 0.001)
-]
-
-
-@pytest.mark.parametrize(("k", "delta"), SMALL)
+@pytest.mark.parametrize("delta", [0.05, 0.01, 0.001])
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 6, 8, 12])
 def test_below_in_several_metrics_at_small_delta(k: int, delta: float) -> None:
-    """Found: up to 1.08 of delta at 0.01 and 1.12 at 0.001, k = 3, correlations of -0.2."""
+    """With 256 directions it was up to 1.08 of delta at 0.01 and 1.12 at 0.001, at k = 3."""
     for edge in EDGES if k > 1 else (0.0,):
         rho = correlation(k, edge)
         passage = ties.rate_of_passage(ties.weights_of(k, rho))
         x, level = ties.levels_of(delta, ties.rate_of_rule(below(k, rho)))
         found = ties.errors(x, level, passage)
-        assert found <= 1.15 * delta, (k, rho)
         assert found <= delta, (k, rho)
 
 
@@ -311,13 +302,9 @@ def found_by_search(which: int, order: list[int]) -> Structure:
     return Structure(levels[:, order], sides[:, order], Sigma, np.ones(2), (0.1, 0.01)[which])
 
 
-@pytest.mark.xfail(strict=False, reason="256 directions understate rates by up to 28%")
 @pytest.mark.parametrize("which", [0, 1])
 def test_what_the_search_found(which: int) -> None:
-    """Walks to 1e6 erred 10.9% (10.1 to 11.7%) at delta 0.1; 1.34 and 1.36 were found here.
-
-    The order of the metrics alone takes it from 0.92 to 1.35.
-    """
+    """With 256 directions walks to 1e6 erred 10.9% (10.1 to 11.7%) at delta 0.1."""
     rng = np.random.default_rng(7)
     for order in ([0, 1, 2, 3], [1, 0, 2, 3], [2, 1, 0, 3]):
         found, error = excess(found_by_search(which, order), rng, 300, 1_000)

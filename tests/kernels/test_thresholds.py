@@ -80,7 +80,7 @@ def test_q(delta: float, size: int) -> None:
 
 def calibration(code: int, delta: float, kappa: float = 1.0) -> Calibration:
     table = np.array([math.nan, -1.5, -2.5])
-    return Calibration(code, -math.log(delta), kappa, table, 0.0, np.ones((2, 3)), 0.0, 0.0)
+    return Calibration(code, -math.log(delta), kappa, table, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize("delta", [0.1, 0.01, 1e-6])
@@ -104,7 +104,7 @@ def test_proven() -> None:
 
 
 def test_budgets_beyond_floats() -> None:
-    tiny = Calibration(HEURISTIC, 2000.0, 1.0, np.zeros(1), 0.0, np.ones((2, 3)), 0.0, 0.0)
+    tiny = Calibration(HEURISTIC, 2000.0, 1.0, np.zeros(1), 0.0, 0.0, 0.0, 0.0, 0.0)
     c, log_M = calibrated(plain_model(np.eye(2), K=5), tiny, 100.0, 2)
     assert 1 < c < 1.001
     assert log_M == pytest.approx(2000 + math.log(math.log(100) + 2000))

@@ -71,9 +71,9 @@ def renew_limited(run: Run) -> int:
 
 @part
 def evidence(
-    scene: Scene, calibration: Calibration, allowed: Mask, inside: Mask, mode: int
+    scene: Scene, calibration: Calibration, allowed: Mask, inside: Mask, mode: int, whole: bool
 ) -> tuple[float, float]:
-    """Evidence and level of the piece that falls short most."""
+    """Evidence and level of the piece that falls short most, see `ratio.shortfall`."""
     p, limits = scene.posterior, scene.model.limits
     room = room_for(p, limits)
     work, best = empty_piece(room), empty_piece(room)
@@ -83,7 +83,7 @@ def evidence(
     for k in range(pieces.shape[0]):
         kind, a, b = pieces[k, 0], pieces[k, 1], pieces[k, 2]
         square, m = nearest_of(p, limits, inside, kind, a, b, mode, work, best)
-        asked, short = shortfall(scene, calibration, inside, best, m, square, True)
+        asked, short = shortfall(scene, calibration, inside, best, m, square, whole)
         if short > worst:
             worst, found, level = short, 0.5 * square, asked
     return found, level
@@ -102,9 +102,9 @@ def judge(run: Run, in_stages: bool) -> None:
     select(scene.posterior.mu, scene.model.facts, scene.model.limits, allowed, inside)
     more = math.log(2.0) if in_stages else 0.0
     mode = FRONT if in_stages else WHOLE
-    found, level = evidence(scene, calibration, allowed, inside, mode)
+    found, level = evidence(scene, calibration, allowed, inside, mode, False)
     if in_stages:
-        other, asked = evidence(scene, calibration, allowed, inside, ALLOWED)
+        other, asked = evidence(scene, calibration, allowed, inside, ALLOWED, False)
         if other - asked < found - level:
             found, level = other, asked
     outcome[THRESHOLD] = level + more
@@ -123,7 +123,7 @@ def judge_limited(run: Run) -> int:
 def stage(scene: Scene, calibration: Calibration, allowed: Mask, inside: Mask) -> int:
     """Return which of the two stages is not done; -1 if both are."""
     for mode in (ALLOWED, FRONT):
-        found, level = evidence(scene, calibration, allowed, inside, mode)
+        found, level = evidence(scene, calibration, allowed, inside, mode, False)
         if found < level + math.log(2.0):
             return mode
     return -1
@@ -214,4 +214,4 @@ def weigh_limited(scene: Scene, calibration: Calibration) -> tuple[float, float]
     refresh_means(scene.posterior)
     allowed, inside = flags(scene.model.n), flags(scene.model.n)
     select(scene.posterior.mu, scene.model.facts, scene.model.limits, allowed, inside)
-    return evidence(scene, calibration, allowed, inside, WHOLE)
+    return evidence(scene, calibration, allowed, inside, WHOLE, True)

@@ -53,7 +53,7 @@ from psips.kernels.thresholds import MEASURED, PROVEN, Calibration, beta
 from psips.kernels.tie_levels import level_with_ties
 from psips.kernels.tree import build
 
-SPENT = 1.25  # of delta by the rate of entries, of which a wrong stop is not each
+SPENT = 1.2  # of delta by the rate of entries, of which a wrong stop is not each
 WIDTH, TAIL = 2.0, 2.0  # how spending falls before and after the e-folds expected
 EVERY = 200  # looks while the measurements grow e-fold
 FURTHER = 10.0  # nats beyond which a piece is not weighed: few inform it, and it is far
@@ -216,12 +216,12 @@ def shortfall(
 ) -> tuple[float, float]:
     """Return the level of a piece, and by how much its evidence is below it (or above, < 0).
 
-    If not ``whole``, the level may be less where the evidence is below it.
+    If not ``whole``, the level may be less than it is where the evidence is below it.
     """
     t, evidence = float(scene.belief.tally[RESULTS]), 0.5 * square
     wanted = log_spent(calibration, results_of(scene, piece, m), t)
     level = lone_level(wanted)
-    if level <= evidence < highest(level, scene.model.d):
+    if (whole or level <= evidence) and evidence < highest(level, scene.model.d):
         p, limits = scene.posterior, scene.model.limits
         enough = np.inf if whole else evidence
         level = level_with_ties(p, limits, inside, piece, m, wanted, level, enough, scene.ties)

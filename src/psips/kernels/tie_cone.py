@@ -13,8 +13,8 @@ entered at about -c d/dc of this probability times in an e-fold of measurements:
 (m = 1, g = 1/2) that is (c / 4 pi)^(1/2) exp(-c). All wrong sets are in it at once.
 
 Far out a direction counts if it is nearly along one of the ties. So directions are not drawn
-uniformly for m > 2, but around the ties, and weighted (balance heuristic): t = cos(angle) to a
-tie picked in turn has t^2 ~ Beta(5/2, (m - 1)/2) in the place of Beta(1/2, (m - 1)/2).
+uniformly for m > 3, but around the ties, and weighted (balance heuristic): t = cos(angle) to a
+tie picked in turn has t^2 ~ Beta(9/2, (m - 1)/2) in the place of Beta(1/2, (m - 1)/2).
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ from psips.kernels.grids import as_grid, flags, floats, floats2, floats3, ints
 from psips.kernels.jit import bare, kernel, part, standing
 from psips.kernels.rng import normal, uniform
 
-DIRECTIONS = 768
+DIRECTIONS = 1024
 GRID, GROWTH = 40, 1.15  # levels at which rates are kept, from 0.5 on
-AROUND = 5  # degrees of freedom of the square of the length along a tie
+AROUND = 9  # degrees of freedom of the square of the length along a tie
 UNIFORM = 8  # one direction in so many is uniform
+GOLDEN = math.pi * (3.0 - math.sqrt(5.0))  # angle between neighbours of a spiral
 LEVEL = 1e-9  # a value below this is 0: the constraint is met with equality
 
 
@@ -391,6 +392,13 @@ def _directions(ties: Floats, m: int, stream: Stream) -> tuple[Floats, Floats]:
         for s in range(N):
             angle = 2.0 * math.pi * (s + 0.5) / N
             u[s, 0], u[s, 1], weight[s] = math.cos(angle), math.sin(angle), 1.0 / N
+        return u, weight
+    if m == 3:  # a spiral
+        for s in range(N):
+            angle, height = GOLDEN * s, 1.0 - (2 * s + 1.0) / N
+            around = math.sqrt(1.0 - height * height)
+            u[s, 0], u[s, 1] = around * math.cos(angle), around * math.sin(angle)
+            u[s, 2], weight[s] = height, 1.0 / N
         return u, weight
     for i in range(4):  # the same directions for every cone of this size
         stream[i] = np.uint64(0x9E3779B97F4A7C15) * np.uint64(2 * i + m)

@@ -26,7 +26,6 @@ LOW, HIGH = math.log(100.0), math.log(20_000.0)  # measurements between which de
 # Where the user says how many measurements are expected:
 AROUND = 2.0  # factor on either side of a number: more forgives wrong guesses, and saves less
 COMPARED = 3.0  # of h options inform a comparison at first: fewer widen the window, likewise
-SPARED = 0.97  # of delta is spent: late windows have more looks, and would exceed it by 2%
 
 
 class Program(NamedTuple):
@@ -307,10 +306,7 @@ def calibration_of(
     if calibration == "proven" and stopping.draws:
         sizes = range(model.n + 1)
         table = np.array([log_q(model, log_inverse, s) for s in sizes])
-    low, high, spent = LOW, HIGH, delta
-    if expected is not None:
-        low, high = window(expected, model.h)
-        spent = SPARED * delta
+    low, high = (LOW, HIGH) if expected is None else window(expected, model.h)
     return Calibration(
         CALIBRATION[calibration].code,
         log_inverse,
@@ -318,7 +314,7 @@ def calibration_of(
         table,
         extent,
         bias,
-        spending(spent, low, high),
+        spending(delta, low, high),
         low,
         high,
     )
