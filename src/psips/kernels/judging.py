@@ -126,7 +126,7 @@ def judge_glr(run: Run) -> int:
         ):
             no_draws(run)
             call(run.steps[REBUILD], run)
-            found, threshold = weigh_pieces(scene, calibration, False)
+            found, threshold = weigh_pieces(scene, calibration)
     else:
         found = passes(scene, threshold)
     outcome[THRESHOLD] = threshold

@@ -35,13 +35,11 @@ from psips.kernels.limits import (
 )
 from psips.kernels.outcome import EVIDENCE, STOPPED, THRESHOLD
 from psips.kernels.posterior import refresh_means
-from psips.kernels.ratio import glr_threshold, is_time, shortfall
+from psips.kernels.ratio import CERTAIN, glr_threshold, is_time, shortfall
 from psips.kernels.rng import LEARN, seed, uniform
 from psips.kernels.scene import Scene
 from psips.kernels.state import ASKED, NEW, TRACK, Run
 from psips.kernels.thresholds import Calibration
-
-CERTAIN = 690.0  # nats of evidence beyond which a float knows no chance
 
 
 @part
@@ -71,21 +69,27 @@ def renew_limited(run: Run) -> int:
 
 @part
 def evidence(
-    scene: Scene, calibration: Calibration, allowed: Mask, inside: Mask, mode: int, whole: bool
+    scene: Scene, calibration: Calibration, allowed: Mask, inside: Mask, mode: int
 ) -> tuple[float, float]:
-    """Evidence and level of the piece that falls short most, see `ratio.shortfall`."""
+    """Evidence and level of the piece that falls short most, see `ratio.weigh_pieces`."""
     p, limits = scene.posterior, scene.model.limits
     room = room_for(p, limits)
     work, best = empty_piece(room), empty_piece(room)
     pieces = list_pieces(p, limits, allowed, inside, mode)
     level = glr_threshold(scene.model, calibration, float(scene.belief.tally[RESULTS]))
-    worst, found = -np.inf, CERTAIN
-    for k in range(pieces.shape[0]):
-        kind, a, b = pieces[k, 0], pieces[k, 1], pieces[k, 2]
-        square, m = nearest_of(p, limits, inside, kind, a, b, mode, work, best)
-        asked, short = shortfall(scene, calibration, inside, best, m, square, whole)
-        if short > worst:
-            worst, found, level = short, 0.5 * square, asked
+    worst, found, at = -np.inf, CERTAIN, -1
+    for ties in (False, True):
+        every = worst <= 0.0
+        if ties:
+            worst = -np.inf
+        for k in range(pieces.shape[0]):
+            if ties and not every and k != at:
+                continue
+            kind, a, b = pieces[k, 0], pieces[k, 1], pieces[k, 2]
+            square, m = nearest_of(p, limits, inside, kind, a, b, mode, work, best)
+            asked, short = shortfall(scene, calibration, inside, best, m, square, ties)
+            if short > worst:
+                worst, found, level, at = short, 0.5 * square, asked, k
     return found, level
 
 
@@ -102,9 +106,9 @@ def judge(run: Run, in_stages: bool) -> None:
     select(scene.posterior.mu, scene.model.facts, scene.model.limits, allowed, inside)
     more = math.log(2.0) if in_stages else 0.0
     mode = FRONT if in_stages else WHOLE
-    found, level = evidence(scene, calibration, allowed, inside, mode, False)
+    found, level = evidence(scene, calibration, allowed, inside, mode)
     if in_stages:
-        other, asked = evidence(scene, calibration, allowed, inside, ALLOWED, False)
+        other, asked = evidence(scene, calibration, allowed, inside, ALLOWED)
         if other - asked < found - level:
             found, level = other, asked
     outcome[THRESHOLD] = level + more
@@ -123,7 +127,7 @@ def judge_limited(run: Run) -> int:
 def stage(scene: Scene, calibration: Calibration, allowed: Mask, inside: Mask) -> int:
     """Return which of the two stages is not done; -1 if both are."""
     for mode in (ALLOWED, FRONT):
-        found, level = evidence(scene, calibration, allowed, inside, mode, False)
+        found, level = evidence(scene, calibration, allowed, inside, mode)
         if found < level + math.log(2.0):
             return mode
     return -1
@@ -214,4 +218,4 @@ def weigh_limited(scene: Scene, calibration: Calibration) -> tuple[float, float]
     refresh_means(scene.posterior)
     allowed, inside = flags(scene.model.n), flags(scene.model.n)
     select(scene.posterior.mu, scene.model.facts, scene.model.limits, allowed, inside)
-    return evidence(scene, calibration, allowed, inside, WHOLE, True)
+    return evidence(scene, calibration, allowed, inside, WHOLE)

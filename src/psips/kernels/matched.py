@@ -148,5 +148,5 @@ def weigh_smaller_limited(scene: Scene, calibration: Calibration) -> tuple[int, 
     reduce_front(front, gone)
     allowed, inside = flags(model.n), flags(model.n)
     select(p.mu, model.facts, model.limits, allowed, inside)
-    found, threshold = evidence(scene, calibration, allowed, front.inside, WHOLE, True)
+    found, threshold = evidence(scene, calibration, allowed, front.inside, WHOLE)
     return out, found, threshold

@@ -56,7 +56,7 @@ from psips.kernels.tree import build
 SPENT = 1.2  # of delta by the rate of entries, of which a wrong stop is not each
 WIDTH, TAIL = 2.0, 2.0  # how spending falls before and after the e-folds expected
 EVERY = 200  # looks while the measurements grow e-fold
-FURTHER = 10.0  # nats beyond which a piece is not weighed: few inform it, and it is far
+CERTAIN = 690.0  # nats of evidence beyond which a float knows no chance
 
 
 @bare
@@ -212,18 +212,18 @@ def shortfall(
     piece: Piece,
     m: int,
     square: float,
-    whole: bool,
+    ties: bool,
 ) -> tuple[float, float]:
     """Return the level of a piece, and by how much its evidence is below it (or above, < 0).
 
-    If not ``whole``, the level may be less than it is where the evidence is below it.
+    The level of a lone tie, or of the ties around the piece.
     """
     t, evidence = float(scene.belief.tally[RESULTS]), 0.5 * square
     wanted = log_spent(calibration, results_of(scene, piece, m), t)
     level = lone_level(wanted)
-    if (whole or level <= evidence) and evidence < highest(level, scene.model.d):
+    if ties and evidence < highest(level, scene.model.d):
         p, limits = scene.posterior, scene.model.limits
-        enough = np.inf if whole else evidence
+        enough = max(evidence, level)
         level = level_with_ties(p, limits, inside, piece, m, wanted, level, enough, scene.ties)
     return level, level - evidence
 
@@ -244,42 +244,56 @@ def nearest_falls_short(scene: Scene, calibration: Calibration, least: float) ->
     for k in range(m):
         put_lead(piece, k, p.slack, z, draw.nearest_xs[k], draw.nearest_cs[k])
     square = project(p, z, m, draw.nearest_xs, draw.nearest_cs, piece.y)
-    return shortfall(scene, calibration, front.inside, piece, m, square, False)[1] > 0.0
+    return shortfall(scene, calibration, front.inside, piece, m, square, True)[1] > 0.0
+
+
+@bare
+def put_record(scene: Scene, k: int, piece: Piece) -> int:
+    """Put the constraints of record ``k`` of the cover; how many."""
+    cover, slack, d = scene.cover, scene.posterior.slack, scene.model.d
+    z, m = cover.shape[k, ANSWER], cover.shape[k, CONSTRAINTS]
+    pair = cover.shape[k, KIND] == PAIR
+    for c in range(d if pair else 0):  # all of them, though some may be met already
+        put_lead(piece, c, slack, z, cover.terms[k, 0, RIVAL], c)
+        piece.y[c] = 0.0
+    for i in range(m):
+        rival, c = cover.terms[k, i, RIVAL], cover.terms[k, i, OBJECTIVE]
+        at = c if pair else i
+        put_lead(piece, at, slack, z, rival, c)
+        piece.y[at] = cover.y[k, i]
+    return d if pair else m
 
 
 @standing
 @part
-def weigh_pieces(scene: Scene, calibration: Calibration, whole: bool) -> tuple[float, float]:
+def weigh_pieces(scene: Scene, calibration: Calibration) -> tuple[float, float]:
     """Evidence and level of the piece that falls short most, from a fresh cover.
 
-    If not ``whole``, of the first that falls short.
+    Ties are looked at around the piece that falls short most without them, or around all
+    pieces if none does.
     """
-    p, front, cover = scene.posterior, scene.front, scene.cover
-    least = glr_threshold(scene.model, calibration, float(scene.belief.tally[RESULTS]))
+    cover, inside = scene.cover, scene.front.inside
+    level = glr_threshold(scene.model, calibration, float(scene.belief.tally[RESULTS]))
     if not is_complete(cover):
-        return 0.0, least
-    worst, found, level = -np.inf, np.inf, least
-    d = scene.model.d
-    piece = empty_piece(max(DEPTH, d))
+        return 0.0, level
+    piece = empty_piece(max(DEPTH, scene.model.d))
+    worst, at = -np.inf, -1
     for k in range(cover.life[RECORDS]):
-        square = cover.r[k] ** 2
-        if 0.5 * square > max(found, highest(least, d)) + FURTHER:
-            continue  # others are nearer, whatever is asked for
-        z, m = cover.shape[k, ANSWER], cover.shape[k, CONSTRAINTS]
-        pair = cover.shape[k, KIND] == PAIR
-        for c in range(d if pair else 0):  # all of them, though some may be met already
-            put_lead(piece, c, p.slack, z, cover.terms[k, 0, RIVAL], c)
-            piece.y[c] = 0.0
-        for i in range(m):
-            rival, c = cover.terms[k, i, RIVAL], cover.terms[k, i, OBJECTIVE]
-            put_lead(piece, c if pair else i, p.slack, z, rival, c)
-            piece.y[c if pair else i] = cover.y[k, i]
-        m = d if pair else m
-        asked, short = shortfall(scene, calibration, front.inside, piece, m, square, whole)
+        m = put_record(scene, k, piece)
+        short = shortfall(scene, calibration, inside, piece, m, cover.r[k] ** 2, False)[1]
         if short > worst:
-            worst, found, level = short, 0.5 * square, asked
-        if short > 0.0 and not whole:
-            break
+            worst, at = short, k
+    if at < 0:
+        return CERTAIN, level
+    found, every = 0.5 * cover.r[at] ** 2, worst <= 0.0
+    worst = -np.inf
+    for k in range(cover.life[RECORDS]):
+        if every or k == at:
+            m = put_record(scene, k, piece)
+            square = cover.r[k] ** 2
+            asked, short = shortfall(scene, calibration, inside, piece, m, square, True)
+            if short > worst:
+                worst, found, level = short, 0.5 * square, asked
     return found, level
 
 
@@ -297,7 +311,7 @@ def weigh_ratio(scene: Scene, calibration: Calibration, spare: float) -> tuple[f
 def weigh_cover(scene: Scene, calibration: Calibration) -> tuple[float, float]:
     """Evidence for the set that the cover was built for, and the threshold."""
     if calibration.code == MEASURED:
-        return weigh_pieces(scene, calibration, True)
+        return weigh_pieces(scene, calibration)
     threshold = glr_threshold(scene.model, calibration, float(scene.belief.tally[RESULTS]))
     return likelihood_ratio(scene, np.inf), threshold
 
