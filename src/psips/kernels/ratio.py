@@ -187,7 +187,8 @@ def results_of(scene: Scene, piece: Piece, m: int) -> float:
             one = piece.one[k] ** 2 * between(p, z, c, z, c)
             two = piece.two[k] ** 2 * between(p, x, c, x, c)
             alone = one * counted(scene, z, c) + two * counted(scene, x, c)
-            few = min(few, 2.0 * alone / (one + two))
+            share = 2.0 if two > 0.0 else 1.0
+            few = min(few, share * alone / (one + two))
             continue
         square, most = 0.0, 1e-300
         for i in range(p.W.shape[1]):

@@ -6,7 +6,8 @@ alternative is taken for the truth, with everything that is within KAPPA standar
 tie there made a tie: this structure has a rate at every level (`psips.kernels.tie_cone`), and
 the evidence must reach the level at which the rate has fallen to what may be spent in an e-fold
 of measurements. More ties can make the rate smaller, too: the largest level counts of those of
-nested structures, which have the ties within KAPPA, 3/4, 1/2, 1/4 and 0 of it.
+nested structures, which have the ties within KAPPA, 3/4, 1/2, 1/4 and 0 of it. A lead that
+equals the tolerance may have a sure sign or not: both readings count where the two are alike in size.
 
 Answers that are surely dominated, or surely break a limit, are left out. Two answers are linked
 if their relation is open: a tie between them decides whether one holds the other back, or a
@@ -77,6 +78,7 @@ class Around(NamedTuple):
     point: Floats  # (n, d)
     kappa: float
     limit: Piece  # room for one limit
+    reach: float  # standard errors up to which a tolerance leaves the sign of a lead open
 
 
 @bare
@@ -255,7 +257,9 @@ def _put_states(
             tiny = 1e-9 * (error + slack)
             beyond, below = ahead - slack, ahead + slack
             tie = same and abs(beyond) <= tiny
-            level = same and min(abs(ahead), abs(beyond), abs(below)) <= tiny
+            level = same and abs(ahead) <= tiny
+            if same and slack <= around.reach * error:
+                level = min(abs(ahead), abs(beyond), abs(below)) <= tiny
             cone.above[i, j, at] = 0.0 if tie else 1.0 if beyond > 0.0 else -1.0
             cone.order[i, j, at] = 0.0 if level else 1.0 if ahead > 0.0 else -1.0
             cone.leads[i, j, at] = 1.0 if beyond > 0.0 else 0.0
@@ -472,8 +476,11 @@ def level_with_ties(
             count += 1
     room = empty_piece(1)
     arms, level = ints(MOST), lone
-    for nested in range(NESTED, -1, -1):
-        around = Around(point, max(KAPPA * nested / NESTED, 1e-3), room)
+    readings = 2 if p.tolerant else 1
+    for turn in range(readings * (NESTED + 1)):
+        nested = NESTED - turn // readings
+        kappa = max(KAPPA * nested / NESTED, 1e-3)
+        around = Around(point, kappa, room, 0.5 if turn % readings == 0 else 3.0)
         k = _linked(p, limits, around, members[:count], piece.first[0], arms)
         if k == 0:
             continue
