@@ -7,7 +7,8 @@ tie there made a tie: this structure has a rate at every level (`psips.kernels.t
 the evidence must reach the level at which the rate has fallen to what may be spent in an e-fold
 of measurements. More ties can make the rate smaller, too: the largest level counts of those of
 nested structures, which have the ties within KAPPA, 3/4, 1/2, 1/4 and 0 of it. A lead that
-equals the tolerance may have a sure sign or not: both readings count where the two are alike in size.
+equals the tolerance may have a sure sign or not: both readings count where the two are alike
+in size.
 
 Answers that are surely dominated, or surely break a limit, are left out. Two answers are linked
 if their relation is open: a tie between them decides whether one holds the other back, or a
