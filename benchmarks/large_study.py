@@ -66,7 +66,10 @@ def measure(base: str) -> None:
     began = time.perf_counter()
     client.status()
     print(f"read after the start: {time.perf_counter() - began:.1f} s")
-    for path in ("/", "/studies/large", "/studies/large/evidence.svg"):
+    study = "/studies/large"
+    tabs = [study, f"{study}/enter", f"{study}/results", f"{study}/results?sort=gain&q=9"]
+    tabs += [f"{study}/comparisons", f"{study}/log", f"{study}/design", f"{study}/charts.json"]
+    for path in ("/", *tabs, f"{study}/evidence.svg"):
         began = time.perf_counter()
         urllib.request.urlopen(f"{base}{path}").read()
         print(f"{path}: {time.perf_counter() - began:.2f} s")
@@ -78,11 +81,14 @@ def measure(base: str) -> None:
         began = time.perf_counter()
         page.goto(f"{base}/studies/large", wait_until="domcontentloaded")
         print(f"page in a browser: {time.perf_counter() - began:.2f} s")
+        page.wait_for_selector("html.drawn-by-script", timeout=60_000)
+        print(f"interactive chart: {time.perf_counter() - began:.2f} s")
         for _ in range(5):
-            event = int(page.get_attribute("#headline", "data-event") or 0)
+            event = int(page.get_attribute("#pulse", "data-event") or 0)
             began = time.perf_counter()
             client.tell("arm 1", [0.1, 0.2])
-            page.wait_for_selector(f'#headline[data-event="{event + 1}"]')
+            seen = f'#pulse[data-event="{event + 1}"]'
+            page.wait_for_selector(seen, state="attached")
             print(f"a result told is seen after {time.perf_counter() - began:.2f} s")
         browser.close()
 

@@ -1,6 +1,8 @@
 """Error rates and samples where the noise is not known: one line for each cell.
 
 Run `python benchmarks/noise.py --runs 640`; docs/unknown-noise.md has what came of it.
+`--many 200 --runs 20` compares unknown with known noise for 200 options, each of which gets a
+few measurements.
 """
 
 from __future__ import annotations
@@ -13,7 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from psips import Problem, simulate
-from psips.simulation.environments import BernoulliEnvironment, Environment, GaussianEnvironment
+from psips.problem.instances import Instance
+from psips.simulation.environments import (
+    BernoulliEnvironment,
+    Environment,
+    GaussianEnvironment,
+    environment_of,
+)
 from psips.simulation.summary import clopper_pearson
 
 CAP = 200_000  # results of a run
@@ -74,12 +82,38 @@ def problems(cell: Cell) -> tuple[Environment, dict[str, Problem]]:
     return GaussianEnvironment(known, cell.means, cell.shape), said
 
 
+def many(K: int, runs: int) -> None:
+    """Compare unknown with known noise for K options; truths and noise are common to both."""
+    shared: dict[str, Any] = {"objectives": ["x", "y"], "arms": K, "epsilon": 0.1}
+    known = Problem(covariance=np.full(2, 0.35**2), **shared)
+    counts: dict[str, list[int]] = {"known": [], "unknown": []}
+    wrong = dict.fromkeys(counts, 0)
+    for seed in range(runs):
+        truth = Instance("", known, np.random.default_rng(seed).normal(size=(K, 2)))
+        for noise, problem in (("known", known), ("unknown", Problem(**shared))):
+            run = simulate(problem, environment_of(truth), rng=seed, max_results=CAP)
+            wrong[noise] += run.stopped and not truth.is_right(run.pareto_set or ())
+            counts[noise].append(run.results)
+    ratios = np.divide(counts["unknown"], counts["known"])
+    each = {noise: np.mean(one) / K for noise, one in counts.items()}
+    print(
+        f"{K} options, {runs} runs: {each['known']:.1f} measurements of each with known noise, "
+        f"{each['unknown']:.1f} with unknown noise; ratios: median {np.median(ratios):.2f}, "
+        f"{ratios.min():.2f} to {ratios.max():.2f}; of the means "
+        f"{each['unknown'] / each['known']:.2f}; wrong {wrong['known']} and {wrong['unknown']}"
+    )
+
+
 def main() -> None:
     """Measure every cell."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=640)
+    parser.add_argument("--many", type=int, help="only the cost for so many options")
     parser.add_argument("--seconds", type=float, default=600.0, help="of a cell, at most")
     asked = parser.parse_args()
+    if asked.many:
+        many(asked.many, asked.runs)
+        return
     for cell in cells():
         environment, said = problems(cell)
         above = (cell.means[:, None] >= cell.means[None]).all(axis=2)

@@ -3,7 +3,7 @@
     python docs/how_it_works.py
 
 Everything that is drawn comes from a session of psips; the pieces of the alternative are worked
-out here, by trying every combination, so that the page can be checked against the kernels.
+out here, by trying every combination, so that the page can be checked against the core.
 """
 
 from __future__ import annotations

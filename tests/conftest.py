@@ -1,4 +1,4 @@
-"""Settings for all tests: what hypothesis may spend, and one compilation for all workers."""
+"""Settings for all tests: what hypothesis may spend, signals, tickets with plain names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 from hypothesis import settings
 
 from psips.study.ledger import tag_of
-from warming import COMMON, PATIENCE, compile_first
 
 settings.register_profile("psips", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("psips")
@@ -19,12 +18,6 @@ def pytest_configure() -> None:
     """Listen to Ctrl-C, which tests send: a shell has its background jobs ignore it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Compile the kernels before the workers start, which would each compile them."""
-    if getattr(session.config.option, "numprocesses", None):
-        compile_first(COMMON, PATIENCE)
 
 
 REAL_TAGS = tag_of

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from itertools import combinations
 
-import numba
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import logsumexp, ndtr
 
-from psips.kernels import certificates
-from psips.kernels.certificates import ASTRAY, LOG_WEIGHTS, RHOS
-from psips.kernels.grids import as_array
+from psips._core import testing
 from psips.problem import Problem
 from psips.problem.parameters import Ball
 
 
-@numba.njit
 def directions(d: int, Sigma: np.ndarray) -> np.ndarray:
-    return as_array(certificates.directions(d, Sigma))
+    """Each objective, each two of them together, and all; one standard deviation each."""
+    unit = 1 / np.sqrt(np.diag(Sigma))
+    rows = [*np.eye(d)]
+    rows += [unit * np.isin(np.arange(d), two) for two in combinations(range(d), 2)]
+    return np.array([*rows, unit] if d > 2 else rows)
 
 
 def log_g(N: float, s: float, e: float) -> float:
     """Logarithm of the mixture, written down term by term."""
-    parts = []
-    for rho, weight in zip(RHOS, LOG_WEIGHTS, strict=True):
+    parts, q = [], testing.ASTRAY
+    for rho, weight in zip(testing.RHOS, testing.LOG_WEIGHTS, strict=True):
         v = N * e / (s * np.sqrt(N + rho))
-        sides = 2 * ((1 - ASTRAY) * ndtr(v) + ASTRAY * ndtr(-v))
+        sides = 2 * ((1 - q) * ndtr(v) + q * ndtr(-v))
         parts.append(weight - 0.5 * np.log(1 + N / rho) + np.log(sides) + v**2 / 2)
     return float(logsumexp(parts))
 

@@ -1,4 +1,4 @@
-"""Naive twins of `psips.kernels.claims`: matrices, quadrature and a minimiser of scipy's."""
+"""Naive twins of ``src/core/predicted``: matrices, quadrature and a minimiser of scipy's."""
 
 from __future__ import annotations
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from psips import Problem, Session
-from psips.kernels.codes import SETTLE
 from psips.problem.instances import Instance
 from psips.rules import SAMPLING, Rules
 from psips.simulation import simulate
 from psips.simulation.environments import environment_of
 from psips.simulation.runs import Run, verdicts_right
+from psips.state.codes import SETTLE
 
 # Two pairs: A beats B clearly; C and D nearly tie, far away from both.
 MEANS = np.array([[0.0, 3.0], [-0.8, 2.2], [3.0, 0.0], [2.95, -0.05]])

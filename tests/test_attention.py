@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import _thread
-import math
 import os
 import signal
 import subprocess
@@ -18,8 +17,8 @@ import numpy as np
 import pytest
 
 from psips.__main__ import command
+from psips._core import testing
 from psips.attention import attentively
-from psips.kernels.jit import kernel
 from psips.problem import Problem
 from psips.session import Session
 
@@ -46,18 +45,15 @@ def interrupted_after(seconds: float) -> Iterator[list[float]]:
     seen.append(time.perf_counter() - begun[0])
 
 
-@kernel
 def turn(rounds: int) -> float:
-    total = 0.0
-    for k in range(rounds):
-        total += math.sin(k)
-    return total
+    """Work of the core, which leaves Python alone meanwhile."""
+    return testing.keep_busy(rounds)
 
 
 def test_compiled_code_is_left_at_once() -> None:
     assert attentively(turn, 10) == pytest.approx(turn(10))
     with interrupted_after(0.3) as seen:
-        attentively(turn, 400_000_000)
+        attentively(turn, 2_000_000_000)
     assert seen[0] < 1.0
 
 
@@ -97,7 +93,9 @@ STARTS = {
 
 
 @pytest.mark.parametrize("start", STARTS)
-@pytest.mark.parametrize("module", ["typer", "psips.cli.simulate", "numpy", "numba", "joblib"])
+@pytest.mark.parametrize(
+    "module", ["typer", "psips.cli.simulate", "numpy", "psips._core", "joblib"]
+)
 def test_ctrl_c_while_modules_are_imported(start: str, module: str) -> None:
     """Some are imported before the command line has begun, others by the command."""
     code = (
@@ -190,7 +188,7 @@ def test_a_large_status_is_bounded(pulls: float, d: int) -> None:
     draws = 100
     share = np.zeros(1000)
     for _ in range(draws):
-        points = mu + rng.normal(size=mu.shape) / math.sqrt(pulls)
+        points = mu + rng.normal(size=mu.shape) / np.sqrt(pulls)
         above = np.ones((1000, 1000), bool)
         for c in range(d):
             above &= points[:, c][:, None] <= points[:, c][None, :]
@@ -199,3 +197,18 @@ def test_a_large_status_is_bounded(pulls: float, d: int) -> None:
     apart = np.abs(chance.to_numpy() - share) / allowed
     assert apart.max() < 6.0
     assert np.sqrt((apart**2).mean()) < 1.3
+
+
+def test_code_that_was_asked_to_end_is_waited_for() -> None:
+    """It may still be writing what the caller looks at next."""
+    stop, over = np.zeros(1), []
+
+    def work() -> None:
+        while stop[-1] == 0.0:
+            time.sleep(0.01)
+        time.sleep(0.2)
+        over.append(True)
+
+    with interrupted_after(0.1):
+        attentively(work, stop=stop)
+    assert over == [True]

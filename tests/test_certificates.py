@@ -5,49 +5,42 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-import numba
 import numpy as np
 import pytest
 from scipy.optimize import brentq, linprog
 
 import naive_certificates as naive
-from psips.kernels import certificates
-from psips.kernels.certificates import evidence
+from psips._core import testing
 from psips.problem import Problem
 from psips.problem.parameters import Ball
 from psips.session import Session
 from psips.session.verdicts import Verdict, combinations, verdicts_of
 
 
-@numba.njit
 def evidence_of(first: float, second: float, s: float, lead: float) -> float:
-    return evidence(first, second, s, lead)
+    return testing.mixture_evidence(first, second, s, s, lead)
 
 
-@numba.njit
-def worst(rng: np.random.Generator, runs: int, pulls: int, level: float, peek: bool) -> float:
+def worst(rng: np.random.Generator, runs: int, pulls: int, level: float, peek: bool) -> int:
     """How many runs ever claim, at ``level``, that the first of two equal arms is better."""
-    false = 0
-    for _ in range(runs):
-        N = np.ones(2)
-        total = np.array([rng.normal(), rng.normal()])
-        for k in range(pulls):
-            lead = total[0] / N[0] - total[1] / N[1]
-            # a test for one fixed time, looked at all the time; the evidence is not far above
-            value = 0.5 * max(lead, 0.0) ** 2 / (1.0 / N[0] + 1.0 / N[1])
-            if not peek and value + 1.4 >= level:
-                value = evidence(N[0], N[1], 1.0, lead)
-            elif not peek:
-                value = 0.0
-            if value >= level:
-                false += 1
-                break
-            arm = k % 2
-            if k % 3 == 0 and lead > 0.0:
-                arm = 1 if N[1] < 20.0 * N[0] else 0  # uneven counts
-            total[arm] += rng.normal()
-            N[arm] += 1.0
-    return false
+    every = np.arange(runs)
+    N, total = np.ones((runs, 2)), rng.normal(size=(runs, 2))
+    claimed = np.zeros(runs, bool)
+    for k in range(pulls):
+        lead = total[:, 0] / N[:, 0] - total[:, 1] / N[:, 1]
+        # a test for one fixed time, looked at all the time; the evidence is not far above
+        value = 0.5 * np.maximum(lead, 0.0) ** 2 / (1.0 / N[:, 0] + 1.0 / N[:, 1])
+        if peek:
+            claimed |= value >= level
+        else:
+            for run in np.flatnonzero(~claimed & (value + 1.4 >= level)):
+                claimed[run] = evidence_of(*N[run], 1.0, lead[run]) >= level
+        arm = np.full(runs, k % 2)
+        if k % 3 == 0:  # uneven counts
+            arm = np.where(lead > 0.0, N[:, 1] < 20.0 * N[:, 0], arm).astype(int)
+        total[every, arm] += rng.normal(size=runs)
+        N[every, arm] += 1.0
+    return int(claimed.sum())
 
 
 @pytest.mark.parametrize(
@@ -59,8 +52,16 @@ def test_evidence_is_the_minimum_and_never_above(
 ) -> None:
     expected = naive.evidence_in_the_plane(first, second, 1.3, lead)
     assert naive.evidence(first, second, 1.3, lead) == pytest.approx(expected, abs=1e-3)
-    found = evidence_of(float(first), float(second), 1.3, lead)
+    found = evidence_of(first, second, 1.3, lead)
     assert expected - 2e-3 <= found <= expected + 1e-6
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 4])
+def test_directions_looked_along(d: int) -> None:
+    root = np.random.default_rng(d).normal(size=(d, d))
+    Sigma = root @ root.T + np.eye(d)
+    found = {tuple(row) for row in testing.directions(Sigma)}
+    assert found == {tuple(row) for row in naive.directions(d, Sigma)}
 
 
 def test_no_lead_is_no_evidence() -> None:
@@ -271,4 +272,4 @@ def test_linear_problems_have_certificates_with_a_bound_only() -> None:
 
 
 def test_weights_of_the_mixture_sum_to_one() -> None:
-    assert sum(math.exp(w) for w in certificates.LOG_WEIGHTS) == pytest.approx(1.0)
+    assert sum(math.exp(w) for w in testing.LOG_WEIGHTS) == pytest.approx(1.0)

@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 TOOLS = ("bash", "cat", "dirname", "id", "mktemp", "nice", "rm", "sh", "sleep")
+BESIDE = ("lowest", "sanitized", "nocompiler")
 
 
 def script(path: Path, text: str) -> None:
@@ -28,40 +29,68 @@ def alive(process: int) -> bool:
         return False
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
-def test_a_failing_test_ends_what_runs_beside(tmp_path: Path) -> None:
-    """The tests with checked indices and the lowest versions, with all that they started."""
-    tools = tmp_path / "tools"
+def checkout(folder: Path, python: str, scripts: dict[str, str]) -> dict[str, str]:
+    """Write a checkout in which only `.ci/run` is real; return the environment to run it in."""
+    tools = folder / "tools"
     tools.mkdir()
     for name in TOOLS:
         found = shutil.which(name)
         assert found is not None
         (tools / name).symlink_to(found)
     (tools / "env").symlink_to(shutil.which("env") or "")
-    (tmp_path / ".ci").mkdir()
-    shutil.copy(ROOT / ".ci" / "run", tmp_path / ".ci" / "run")
+    (folder / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci" / "run", folder / ".ci" / "run")
     for name in ("pip", "ruff", "lint-imports", "mypy"):
-        script(tmp_path / ".venv" / "bin" / name, "exit 0")
-    both = "[ -s lowest.pid ] && [ -s checked.pid ]"
-    tests = f'case "$*" in *pytest*) until {both}; do sleep 0.05; done; exit 3;; esac'
-    script(tmp_path / ".venv" / "bin" / "python", tests)
-    for name in ("lowest", "checked"):
-        script(tmp_path / ".ci" / name, f"sleep 120 &\necho $! > {name}.new\n"
-               f"cat {name}.new > {name}.pid\nwait")  # fmt: skip
-    ran = subprocess.run(
-        [str(tmp_path / ".ci" / "run")],
-        env={"PATH": str(tools), "TMPDIR": str(tmp_path)},
+        script(folder / ".venv" / "bin" / name, "exit 0")
+    script(folder / ".venv" / "bin" / "python", python)
+    for name, text in scripts.items():
+        script(folder / ".ci" / name, text)
+    return {"PATH": str(tools), "TMPDIR": str(folder)}
+
+
+def run(folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(folder / ".ci" / "run")],
+        env=environment,
         capture_output=True,
+        text=True,
         timeout=60,
         check=False,
     )
-    started = [int((tmp_path / f"{name}.pid").read_text()) for name in ("lowest", "checked")]
+
+
+@pytest.mark.parametrize("failing", [None, *BESIDE])
+def test_a_failing_script_fails_the_whole(failing: str | None, tmp_path: Path) -> None:
+    """And what it printed is shown, with its name; of the others nothing."""
+    scripts = {name: f"echo said by {name}; exit {int(name == failing)}" for name in BESIDE}
+    ran = run(tmp_path, checkout(tmp_path, "exit 0", scripts))
+    if failing is None:
+        assert ran.returncode == 0, ran.stderr
+        assert "said by" not in ran.stdout
+    else:
+        assert ran.returncode == 1
+        assert f"said by {failing}\n" in ran.stdout
+        assert f"see .ci/{failing}\n" in ran.stdout
+        assert ran.stdout.count("said by") == 1
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_a_failing_test_ends_what_runs_beside(tmp_path: Path) -> None:
+    """The scripts that check something else, with all that they started."""
+    started_all = " && ".join(f"[ -s {name}.pid ]" for name in BESIDE)
+    tests = f'case "$*" in *pytest*) until {started_all}; do sleep 0.05; done; exit 3;; esac'
+    scripts = {
+        name: f"sleep 120 &\necho $! > {name}.new\ncat {name}.new > {name}.pid\nwait"
+        for name in BESIDE
+    }
+    ran = run(tmp_path, checkout(tmp_path, tests, scripts))
+    started = [int((tmp_path / f"{name}.pid").read_text()) for name in BESIDE]
     try:
         assert ran.returncode == 3, ran.stderr
         end = time.monotonic() + 10.0
         while any(map(alive, started)) and time.monotonic() < end:
             time.sleep(0.05)
-        assert [alive(one) for one in started] == [False, False]
+        assert [alive(one) for one in started] == [False] * len(BESIDE)
     finally:
         for one in started:
             if alive(one):

@@ -60,6 +60,7 @@ VALUES = "--value efficacy=1 --value toxicity=2"
 # In the store: 'trial' with tickets 1 (told), 2 (cancelled), 3 (its result was
 # withdrawn) and 4 (open), and 'over', which is closed.
 BAD = [
+    ("watch trial --every 0", "--every must lie between 0.2 and 3600 seconds"),
     ("create nowhere.toml", "cannot read the problem file nowhere.toml"),
     ("create broken.toml", "broken.toml is not valid TOML"),
     ("create design.toml", "there is a study 'trial' in this store already"),

@@ -48,7 +48,7 @@ def test_missing_ones_are_seen() -> None:
     assert missing_links(page, "[a](figures/how/known.png), [b](nowhere.md#x)") == [
         "nowhere.md"
     ]
-    assert missing_modules("`kernels/loop.py` and `kernels/run.py`") == ["kernels/run.py"]
+    assert missing_modules("`state/run.py` and `state/loop.py`") == ["state/loop.py"]
 
 
 def test_every_layer_is_in_the_table_of_contributing() -> None:

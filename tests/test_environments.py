@@ -11,6 +11,7 @@ import pytest
 from psips.errors import InputError
 from psips.problem import Problem
 from psips.problem.instances import instance, instances
+from psips.problem.noise import NoiseGuess
 from psips.problem.problem_file import read_problem_file
 from psips.simulation.environments import (
     BernoulliEnvironment,
@@ -218,3 +219,18 @@ def test_refusals(build: Any, message: str) -> None:
     with pytest.raises(InputError) as error:
         build()
     assert message in str(error.value)
+
+
+def test_binary_metrics_beside_gaussian_ones() -> None:
+    """Values are 0 or 1 with the arm's chance, correlated with the others as asked for."""
+    mixed = Problem(
+        objectives={"right": {"direction": "max", "kind": "binary"}, "seconds": "min"},
+        arms=["A", "B"],
+        noise_guess=NoiseGuess([0.25, 1.0], 2),
+    )
+    trial = GaussianEnvironment(mixed, [[0.8, 3.0], [0.3, 5.0]]).start(rng=1)
+    for arm, chance, seconds in (("A", 0.8, 3.0), ("B", 0.3, 5.0)):
+        rows = np.array([trial.pull(arm) for _ in range(2_000)])
+        assert set(rows[:, 0]) == {0.0, 1.0}
+        assert abs(rows[:, 0].mean() - chance) < 4.0 * np.sqrt(chance * (1 - chance) / 2_000)
+        assert abs(rows[:, 1].mean() - seconds) < 4.0 / np.sqrt(2_000)

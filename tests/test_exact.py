@@ -383,15 +383,14 @@ def test_set_and_evidence_are_those_of_the_constraints_resolved_by_hand(
 
 
 def _squared_distance(engine: Engine) -> float:
-    from psips.kernels.posterior import posterior_of, refresh_all
-    from psips.kernels.response import respond
+    from psips._core import respond
+    from psips.state.posterior import posterior_of
 
     belief, model = engine.belief, engine.model
     p = posterior_of(model, belief.N, belief.theta, belief.F)
     p.mu[:] = belief.theta
     p.C[:] = model.Sigma / belief.N[:, None, None]
     members = np.flatnonzero(np.asarray(engine.front.inside))
-    assert refresh_all is not None
     return float(respond(p, members, np.inf)[0])
 
 

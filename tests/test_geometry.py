@@ -17,6 +17,7 @@ from naive_response import Game, best_change, brute_force
 from psips.errors import InputError
 from psips.problem import Problem
 from psips.problem.instances import Instance, instance
+from psips.theory import geometry
 from psips.theory.geometry import Complexity, best_response, complexity, glr
 
 KNOWN = [  # instance, parameters, T* and some weights, from another program
@@ -285,3 +286,19 @@ def test_command() -> None:
     out = run("noc-transductive")
     assert "T*" in out
     assert "share of pulls" in out
+
+
+def test_costs_of_many_arms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cuts for single arms, which only many arms have, count costs as the others do."""
+    rng = np.random.default_rng(8)
+    costs, means = np.exp(rng.uniform(-2.0, 2.0, size=24)), rng.normal(size=(24, 2))
+    problem = Problem(
+        objectives=["x", "y"],
+        covariance=[1.0, 1.0],
+        arms=[f"a{k}" for k in range(24)],
+        costs=costs.tolist(),
+    )
+    found = complexity(problem, means, tolerance=0.01)
+    monkeypatch.setattr(geometry, "MANY", 25)
+    without = complexity(problem, means, tolerance=0.01)
+    assert found.t_star == pytest.approx(without.t_star, rel=0.011)

@@ -199,3 +199,24 @@ def test_the_evidence_over_time_ends_where_the_session_is() -> None:
     early = Session(problem(), rng=1, stopping="glr", calibration="measured")
     go(early, Lab(1), int(found.results[-2]))
     assert found.value[-2] == pytest.approx(early.engine.ratio()[0], rel=1e-9)
+
+
+@pytest.mark.parametrize("agree", [6, 9, 15])
+@pytest.mark.parametrize("seed", range(4))
+def test_options_that_agree_on_all_items_so_far(agree: int, seed: int) -> None:
+    """Four models that are right on the same questions at first: nothing becomes NaN."""
+    rng = np.random.default_rng(seed)
+    arms, items = ["a", "b", "c", "d"], [f"q{j}" for j in range(40)]
+    accuracy = (rng.random((4, 40)) < 0.7).astype(float)
+    accuracy[:, :agree] = accuracy[0, :agree]
+    cost = np.exp(0.3 * rng.normal(size=40) + 0.2 * rng.normal(size=(4, 40)))
+    objectives = {"accuracy": {"kind": "binary"}, "cost": "min"}
+    session = Session(Problem(objectives=objectives, arms=arms, blocks=items), rng=1)
+    for j, item in enumerate(items):
+        for a, arm in enumerate(arms):
+            session.tell(arm, [accuracy[a, j], cost[a, j]], block=item)
+            assert np.isfinite(session.engine.belief.theta).all()
+            assert np.isfinite(session.engine.between).all()
+    assert session.candidate_set
+    found = session.status().arms["accuracy estimate"].to_numpy()
+    assert np.allclose(found, accuracy.mean(axis=1), atol=1e-6)

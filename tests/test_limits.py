@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,11 @@ from scipy.linalg import block_diag
 from scipy.optimize import nnls
 from typer.testing import CliRunner
 
-from psips import Ball, Problem, Session
+import naive
+from psips import Ball, Problem, Rules, Session
+from psips._core import respond_limited, selected
 from psips.cli import app
 from psips.errors import InputError
-from psips.kernels.limits import respond_limited, selected
-from psips.kernels.posterior import posterior_of
 from psips.plots.history import evidence_over_time, history_of
 from psips.problem.instances import Instance, instance
 from psips.problem.limits import keeping, optimal_and_allowed
@@ -27,6 +28,7 @@ from psips.report import report
 from psips.session.verdicts import verdicts_of
 from psips.simulation import simulate, simulate_many
 from psips.simulation.environments import environment_of
+from psips.state.posterior import posterior_of
 from psips.study import Study
 from psips.theory.geometry import complexity
 
@@ -616,6 +618,27 @@ def test_a_noisy_option_between_two_needs_more_beside_a_limit() -> None:
     found, level = session.engine.ratio()
     assert found == pytest.approx(0.5 * 200.0 * 0.2**2, rel=1e-2)
     assert level == pytest.approx(lone_tie() + np.log(2.0), abs=0.2)
+
+
+def asked_of(calibration: str, t: int) -> float:
+    """The threshold after t results of three arms with two metrics."""
+    if calibration == "proven":
+        return naive.beta_unstructured(3, 2, t, 0.1)
+    return math.log(1 / 0.1) + math.log(math.log(1 + t))
+
+
+@pytest.mark.parametrize("calibration", ["proven", "heuristic"])
+def test_each_calibration_asks_for_its_own_threshold(calibration: str) -> None:
+    session = Session(dose(), rules=Rules(calibration=calibration), rng=1)
+    for t in range(3, 3000, 3):
+        for arm, mean in zip(("low", "middle", "high"), (-1.0, -0.5, 1.0), strict=True):
+            session.tell(arm, [mean, mean])
+        found, threshold = session.engine.ratio()
+        assert threshold == pytest.approx(asked_of(calibration, t))
+        if session.stopped:
+            break
+    assert session.stopped
+    assert threshold <= found < 1.02 * threshold
 
 
 def test_a_member_is_escaped_from_once() -> None:

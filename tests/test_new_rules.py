@@ -1,5 +1,5 @@
-"""A sampling rule and a stopping rule of one's own, as CONTRIBUTING says: a kernel and a
-declaration each, and they are known wherever rules are."""
+"""A sampling rule and a stopping rule of one's own, written in Python as CONTRIBUTING says: an
+object and a declaration each, and they are known wherever rules are."""
 
 from __future__ import annotations
 
@@ -12,44 +12,36 @@ from typing import Any
 import pytest
 
 from psips import Problem, Session, Study, plots, simulate
-from psips.kernels.choosing import opening
-from psips.kernels.jit import step
-from psips.kernels.outcome import EVIDENCE, STOPPED, THRESHOLD
-from psips.kernels.state import Run
 from psips.problem.instances import instance
 from psips.report import report
 from psips.rules import CALIBRATION, DRAWS, SAMPLING, STOPPING, TRACKING, Rules
 from psips.rules.promises import promise
 from psips.rules.sampling import SamplingRule
 from psips.rules.stopping import HEURISTIC, StoppingRule
+from psips.session.own_rules import RuleState
 from psips.simulation.environments import environment_of
 
 ROOT = Path(__file__).parents[1]
 
 
-@step
-def choose_last(run: Run) -> int:
+class Last:
     """Pull the last arm, for ever."""
-    arm = opening(run)
-    if arm < 0:
-        arm = run.scene.model.K - 1
-        run.learner.pending[arm] += 1.0
-    return arm
+
+    def choose(self, state: RuleState) -> int:
+        return len(state.pulls) - 1
 
 
-@step
-def judge_fifty(run: Run) -> int:
+class Fifty:
     """Stop after fifty results of the last arm."""
-    run.outcome[EVIDENCE] = run.scene.belief.pulls[run.scene.model.K - 1]
-    run.outcome[THRESHOLD] = 50.0
-    run.outcome[STOPPED] = 1.0 if run.outcome[EVIDENCE] >= run.outcome[THRESHOLD] else 0.0
-    return 0
+
+    def should_stop(self, state: RuleState) -> tuple[float, float]:
+        return float(state.pulls[-1]), 50.0
 
 
-LAST = SamplingRule("the last arm, for ever", "of_a_test:choose_last", own="fifty")
+LAST = SamplingRule("the last arm, for ever", Last(), own="fifty")
 FIFTY = StoppingRule(
     "stops at fifty results of the last arm",
-    "of_a_test:judge_fifty",
+    Fifty(),
     promise=HEURISTIC,
     caption="Results of the last arm. The rule stops at fifty.",
     measured=(("heuristic", 1.0),),
@@ -57,8 +49,7 @@ FIFTY = StoppingRule(
 
 
 def declare(put: Any = dict.__setitem__) -> None:
-    """Do what a file in kernels/ and two lines in rules/ do."""
-    put(sys.modules, "psips.kernels.of_a_test", sys.modules[__name__])
+    """Do what two lines in rules/ do."""
     put(SAMPLING, "last", LAST)
     put(STOPPING, "fifty", FIFTY)
 

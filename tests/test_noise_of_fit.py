@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from psips import InputError, NoiseGuess, Problem, Session, Study, simulate
+from psips._core import respond, students_share
 from psips.diagnostics.lack_of_fit import fit_of
-from psips.kernels.response import respond
-from psips.kernels.scatter import students_share
 from psips.report import report
 from psips.session.joint import JointEngine
 from psips.session.preference import posterior

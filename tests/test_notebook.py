@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from html.parser import HTMLParser
 from typing import Any
 
@@ -90,17 +88,3 @@ def test_long_tables_are_cut_short() -> None:
     assert "and 480 more" in html
     assert len(html) < 4000
     assert "and 480 more" in problem(500)._repr_html_()
-
-
-def test_a_look_at_a_fresh_session_needs_no_compiler() -> None:
-    code = (
-        "import sys, psips\n"
-        "problem = psips.Problem(objectives=['a'], covariance=[1], arms=3)\n"
-        "problem._repr_html_()\n"
-        "assert 'numba' not in sys.modules\n"
-        "import numba.core.event as event\n"
-        "with event.install_recorder('numba:compile') as compiled:\n"
-        "    psips.Session(problem, rng=1)._repr_html_()\n"
-        "assert compiled.buffer == []\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)

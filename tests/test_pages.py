@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("reference/*.md"))]
 KINDS = {"", "text", "python", "console", "sh", "toml", "csv", "ini", "nginx", "dockerfile"}
-KINDS |= {"bibtex", "json"}
+KINDS |= {"bibtex", "json", "yaml"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 from matplotlib.patches import Ellipse, Polygon
+from matplotlib.text import Text
 
 from psips import plots
 from psips.errors import InputError
 from psips.plots import planes as fronts
 from psips.plots.history import evidence_over_time, history_of, pulls_over_time
+from psips.plots.labels import write_names
 from psips.problem import Problem
 from psips.problem.instances import Instance, instance
 from psips.session import Session
@@ -95,6 +97,21 @@ def test_names_do_not_overlap() -> None:
         assert box.count_overlaps(boxes[i + 1 :]) == 0
 
 
+def test_names_stay_within_the_frame() -> None:
+    """Points on all four sides of the axes, where most places for a name are outside."""
+    ax = plots.detached((4.0, 3.0))
+    xs, ys = np.array([0.0, 1.0, 0.5, 0.5]), np.array([0.5, 0.5, 0.0, 1.0])
+    ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0))
+    names = ["option at the left", "option at the right", "option below", "option above"]
+    write_names(ax, names, xs, ys, [0, 1, 2, 3], needed=[0, 1, 2, 3])
+    frame = ax.get_window_extent()
+    assert len(ax.texts) == 4
+    for text in ax.texts:
+        box = Text.get_window_extent(text)  # without the line to its point
+        assert frame.x0 <= box.x0 < box.x1 <= frame.x1, text
+        assert frame.y0 <= box.y0 < box.y1 <= frame.y1, text
+
+
 def test_one_objective_and_an_unmeasured_arm() -> None:
     problem = Problem(objectives={"cost": "min"}, covariance=[1.0], arms=["A", "B", "C"])
     session = Session(problem, rng=1)
@@ -138,7 +155,11 @@ def test_evidence(rule: str) -> None:
     else:
         assert found.value[-1] == pytest.approx(known.probability_of_change, rel=0.3)
         assert set(found.threshold) == {session.rules.delta}
-    assert len(plots.evidence(session).get_lines()) == (3 if rule == "posterior" else 2)
+    lines = plots.evidence(session).get_lines()
+    assert len(lines) == (3 if rule == "posterior" else 2)
+    labels = {str(line.get_label()) for line in lines}
+    assert ("answers settled" in labels) == (rule == "certified")
+    assert ("stops above" in labels) == (rule == "glr")
 
 
 def test_a_linear_history() -> None:

@@ -10,13 +10,8 @@ import numpy as np
 import pytest
 
 from psips import plots
+from psips._core import CERTIFIED, testing
 from psips.errors import InputError
-from psips.kernels.accounts import ANEW, CERTIFIED, LATE, SHARE
-from psips.kernels.grids import ints
-from psips.kernels.jit import kernel
-from psips.kernels.predicted import open_beside
-from psips.kernels.scene import Scene
-from psips.kernels.settling import all_settled
 from psips.plots.history import evidence_over_time, history_of
 from psips.problem import Problem
 from psips.problem.instances import Instance, instance
@@ -27,6 +22,7 @@ from psips.session import Session
 from psips.session.verdicts import verdicts_of
 from psips.simulation import simulate
 from psips.simulation.environments import GaussianEnvironment, environment_of
+from psips.state.account import LATE, RENEWED, SHARE
 
 OTHERS = ["posterior", "projected", "uniform", "round-robin"]
 
@@ -149,7 +145,7 @@ def test_a_set_predicted_before_goes_on_with_its_account() -> None:
     assert session.pareto_set == ("arm 1",)
 
 
-def test_a_set_is_predicted_anew_when_its_claims_look_false() -> None:
+def test_a_set_is_predicted_again_when_its_claims_look_false() -> None:
     """Otherwise a right set with a claim that is not true would never be proven."""
     problem = Problem(objectives=["a"], covariance=[1], arms=2)
     session = Session(problem, stopping="predicted", rng=1, delta=1e-9)
@@ -209,7 +205,7 @@ def test_an_account_with_a_witness_that_ties_is_given_up(
 
 
 @pytest.mark.parametrize("name", ["linear-pair", "easy"])
-def test_what_is_clear_at_once_is_not_predicted_anew(name: str) -> None:
+def test_what_is_clear_at_once_is_not_predicted_again(name: str) -> None:
     """Though an account that takes a part of a result is late after one."""
     problem = Problem(objectives=["a"], covariance=[1], arms=3)
     easy = Instance("made", problem, np.array([[0.0], [5.0], [9.0]]))
@@ -230,7 +226,7 @@ def test_an_account_is_kept_where_a_fresh_one_would_not_be_sooner() -> None:
     go_on(session, trial, 1)
     assert engine.account is account
     assert account.due[LATE] == 0.0
-    assert account.due[ANEW] > session.results
+    assert account.due[RENEWED] > session.results
     twin = Session.restore(json.loads(json.dumps(session.snapshot())))
     assert twin.engine.account.due.tolist() == account.due.tolist()
 
@@ -309,19 +305,11 @@ def test_a_snapshot_of_an_account_with_two_dates_is_read() -> None:
     assert twin.engine.account.due.tolist()[:2] == session.engine.account.due.tolist()[:2]
 
 
-@kernel
-def judged(scene: Scene, log_inverse: float, hint: np.ndarray) -> tuple[bool, bool]:
-    beside = open_beside(scene, log_inverse, ints(scene.model.n), hint)
-    return beside, all_settled(
-        scene.model, scene.belief, scene.front, log_inverse, ints(scene.model.n), hint.copy()
-    )
-
-
 def test_certificates_with_a_tolerance_are_searched_seldom() -> None:
     """One open comparison is remembered, also with an option that is no candidate."""
     session, trial = told(crowded(), 0, seed=2)
     engine = session.engine
-    searches = beside = 0
+    searches = open_rivals = 0
     for _ in range(700):
         go_on(session, trial, 1)
         hint = engine.account.hint
@@ -329,11 +317,11 @@ def test_certificates_with_a_tolerance_are_searched_seldom() -> None:
             if hint[0] % 1.0 == 0.0:  # a search writes a whole number
                 searches += 1
                 hint[0] += 0.25
-            known, settled = judged(engine._scene, 5.0, hint)
+            known, settled = testing.certified(engine._scene, 5.0, hint)
             assert not (known and settled)
-            beside += known
+            open_rivals += known
     assert not session.stopped
-    assert beside > 100
+    assert open_rivals > 100
     assert 0 < searches < 20
 
 

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from psips.errors import InputError
 from psips.input.checks import merge_rows
-from psips.kernels.model import BALL, BOX, EVERYTHING
 from psips.problem import Problem
 from psips.problem.parameters import Ball, Box
+from psips.state.model import BALL, BOX, EVERYTHING
 
 FRAME = pd.DataFrame({"u": [1.0, 0.0, 1.0], "v": [0.0, 1.0, 1.0]}, index=["a", "b", "c"])
 
@@ -383,7 +383,7 @@ def test_import_is_light() -> None:
     code = (
         "import sys, psips.problem, psips.problem.instances, psips.problem.problem_file as f; "
     )
-    code += "print([m for m in ('numba', 'pandas', 'scipy', 'matplotlib') if m in sys.modules])"
+    code += "print([m for m in ('pandas', 'scipy', 'matplotlib') if m in sys.modules])"
     out = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )

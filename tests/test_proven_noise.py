@@ -6,14 +6,12 @@ import json
 import math
 from typing import Any
 
-import numba
 import numpy as np
 import pandas as pd
 import pytest
 
 from psips import Problem, Session, Study, simulate
-from psips.kernels.grids import as_grid
-from psips.kernels.marginal import COUNT, MEAN, PLACES, SECOND, STUDENT, evidence_apart
+from psips._core import testing
 from psips.report import report
 from psips.rules import Rules
 from psips.rules.promises import promise
@@ -24,6 +22,7 @@ from psips.simulation.environments import (
     ResamplingEnvironment,
 )
 
+STUDENT = 1  # normal values of unknown variance
 ARMS = ["A", "B", "C"]
 KINDS: dict[str, Any] = {
     "gain": "max",
@@ -221,28 +220,22 @@ def test_ties_are_not_told_apart(kind: str) -> None:
     assert false <= 0.1 * 60 + 3 * math.sqrt(0.1 * 60)
 
 
-@numba.njit
-def most_evidence(rng: Any, K: int, each: int, enough: float) -> float:
+def most_evidence(rng: np.random.Generator, K: int, each: int, enough: float) -> float:
     """Run K equal normal arms in turn; the most evidence ever that one beats another."""
-    arms = np.zeros((2 * K, PLACES))  # as they are, and negated
-    sums = np.zeros((K, 2))
-    grid = as_grid(arms)
+    x = rng.normal(size=(each, K))
+    n = np.arange(1.0, each + 1)[:, None]
+    means = x.cumsum(axis=0) / n
+    variances = np.maximum((x**2).cumsum(axis=0) / n - means**2, 0.0)
+    nothing = np.zeros(K)
     most = 0.0
-    for n in range(1, each + 1):
-        for a in range(K):
-            x = rng.normal()
-            sums[a, 0] += x
-            sums[a, 1] += x * x
-            for side in range(2):
-                arm = arms[a + side * K]
-                arm[COUNT] = n
-                arm[MEAN] = sums[a, 0] / n * (1.0 if side == 0 else -1.0)
-                arm[SECOND] = max(sums[a, 1] / n - (sums[a, 0] / n) ** 2, 0.0)
-        for i in range(K):
-            for j in range(K):
-                if i != j:
-                    most = max(most, evidence_apart(STUDENT, grid[i], grid[j + K], 0.0, enough))
-    return most
+    for t in range(each):
+        known = [np.full(K, t + 1.0), means[t], variances[t], *[nothing] * 4]  # see ArmValues
+        arms = np.stack(known, axis=1)
+        negated = arms * np.array([1.0, -1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
+        i, j = (means[t][:, None] > means[t]).nonzero()  # of others there is no evidence
+        found = testing.capital_evidence(STUDENT, arms[i], negated[j], 0.0, enough)
+        most = max(most, found.max(initial=0.0))
+    return float(most)
 
 
 def test_claims_of_many_arms_pay_for_their_number() -> None:

@@ -258,6 +258,9 @@ TABLES = {
 COMMANDS: list[tuple[str, str]] = [
     ("demo --delta 2", "expected a number between 0 and 1"),
     ("demo --seed -3", "a whole number of at least 0"),
+    ("mcp --store foo://x", "foo"),
+    ("run true", "there is one option, and nothing to compare it with"),
+    ("compare nowhere.csv also.csv", "cannot read the table of scores nowhere.csv"),
     ("matrix nowhere.csv", "cannot read the table of scores nowhere.csv: No such file"),
     ("matrix good.toml", "good.toml"),
     ("simulate nowhere.toml", "cannot read the problem file nowhere.toml: No such file"),

@@ -96,15 +96,14 @@ def test_everything_is_in_it(study: Study) -> None:
         study.state.hash,
         "every hash fits",
         "numpy " + np.__version__,
-        "numba",
         "Measured, not proven",
         "2030-01-02",
         "2 open",
         "Withdrawn: 1; corrected: 1",
     ):
         assert text in page.text, text
-    assert page.tags.count("figure") == page.tags.count("figcaption") == 3
-    assert page.tags.count("svg") == 3 + 2  # and two marks in the legend
+    assert page.tags.count("figure") == page.tags.count("figcaption") == 4
+    assert page.tags.count("svg") == 5 + 2  # and two marks in the legend
 
 
 def test_nothing_comes_from_outside(study: Study) -> None:
@@ -268,9 +267,12 @@ def test_every_pair_has_a_figure_of_its_own() -> None:
     made = Study.create(problem, "sqlite://", name="four", seed=1)
     for arm in problem.arms:
         made.tell(arm, [1.0, 2.0, 3.0, 4.0])
-    front = report(made, at).split("<h2>The front</h2>")[1].split("<h2>")[0]
-    assert front.count('<svg xmlns:xlink="http://www.w3.org/1999/xlink"') == 6
+    first, rest = report(made, at).split('<div class="appendix">')
+    front = first.split("<h2>The front</h2>")[1].split("<h2>")[0]
+    assert front.count('<svg xmlns:xlink="http://www.w3.org/1999/xlink"') == 2
     assert 'class="drawn several"' in front
+    others = rest.split("<h2>The front in other metrics</h2>")[1].split("<h2>")[0]
+    assert others.count('<svg xmlns:xlink="http://www.w3.org/1999/xlink"') == 4
 
 
 def test_a_closed_study_is_not_called_open() -> None:
@@ -301,7 +303,8 @@ def stopped_study(name: str, goal: str | None = None, **keys: object) -> Study:
     while not made.stopped:
         (ticket,) = made.ask()
         made.tell(ticket, rng.normal(means[ticket.arm], 1.0))
-    made.correct((*made.told[0].values[:1], 0.25), result=1, reason="misread")
+    taste, price = made.told[0].values
+    made.correct((taste, price + 0.001), result=1, reason="misread")
     return made
 
 
@@ -332,3 +335,46 @@ def test_corrections_name_who_made_them() -> None:
     changes = html[html.index("Corrections and withdrawals") :].split("</table>")[0]
     assert "<th>who</th>" in changes.replace(' scope="col"', "")
     assert "Ann Other" in changes
+
+
+def test_answers_that_are_not_measured_are_named() -> None:
+    problem = Problem(
+        objectives=["x"],
+        covariance=[1.0],
+        arms=["left", "right"],
+        features=[[1.0, 0.0], [0.0, 1.0]],
+        answers=(["the middle", "far right"], [[0.5, 0.5], [-1.0, 2.0]]),
+    )
+    study = Study.create(problem, "sqlite://", name="s", seed=1)
+    html = report(study)
+    design = html[html.index("seed") - 2000 : html.index("seed")]
+    assert "the middle, far right" in design
+
+
+def test_the_first_page_is_for_a_committee(study: Study) -> None:
+    """Answer, front and verdicts come first; how it came about is an appendix."""
+    html = report(study, at)
+    first, appendix = html.split('<div class="appendix">')
+    titles = [part.split("</h2>")[0] for part in first.split("<h2>")[1:]]
+    assert titles == ["The front", "Answers"]
+    titles = [part.split("</h2>")[0] for part in appendix.split("<h2>")[1:]]
+    wanted = [
+        *("What is promised", "Comparisons", "The design as registered", "What was measured"),
+        *("Corrections and withdrawals", "The log, and versions", "Over time"),
+    ]
+    assert [title for title in titles if title in wanted] == wanted
+    assert "break-before: page" in html
+
+
+def test_of_many_answers_the_first_page_has_the_first() -> None:
+    problem = Problem(objectives=["a"], covariance=[1.0], arms=15)
+    made = Study.create(problem, "sqlite://", name="many", seed=1)
+    for k, arm in enumerate(problem.arms):
+        made.tell(arm, [float(k)])
+    first, appendix = report(made, at).split('<div class="appendix">')
+    assert "The first 12 answers" in first
+    rows = first.split("<h2>The first 12 answers</h2>")[1].split("<tbody>")[1].count("<tr>")
+    assert rows == 12
+    assert ">arm 15</td>" in first  # the candidate
+    every = appendix.split("<h2>Answers</h2>")[1].split("</table>")[0]
+    assert every.count("<tr>") == 15 + 1

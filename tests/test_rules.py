@@ -11,7 +11,6 @@ import pytest
 
 import naive
 from psips.errors import InputError
-from psips.kernels.codes import PROVEN
 from psips.problem import Problem
 from psips.problem.instances import Instance, instance
 from psips.problem.parameters import Ball, Box
@@ -19,6 +18,7 @@ from psips.rules import CALIBRATION, DRAWS, SAMPLING, STOPPING, TRACKING, Rules
 from psips.rules.promises import promise
 from psips.session import Session
 from psips.simulation.environments import environment_of
+from psips.state.codes import PROVEN
 
 TABLES = {
     "sampling": SAMPLING,

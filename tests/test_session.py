@@ -19,7 +19,6 @@ from psips.problem.instances import instance
 from psips.problem.parameters import Ball
 from psips.rules import Rules
 from psips.session import Session
-from psips.session.engine import Engine
 from psips.simulation.environments import environment_of
 
 
@@ -595,17 +594,3 @@ def test_numbers_of_rules(name: str, value: object) -> None:
     with pytest.raises(InputError, match=rf"{name}\b.* expected a .*, got ") as caught:
         Session(problem, **given)  # type: ignore[arg-type]
     assert len(str(caught.value)) < 200
-
-
-@pytest.mark.parametrize("sampling", ["directed", "projected", "posterior"])
-@pytest.mark.parametrize("name", ["correlated", "noc-transductive", "cov-boost"])
-def test_asks_ahead_of_results_are_those_of_the_compiled_step(
-    name: str, sampling: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = instance(name)
-    plain = Session(made.problem, sampling=sampling, rng=1)
-    asked = plain.ask(2 * made.problem.K)
-    monkeypatch.setattr(Engine, "_ahead", lambda self: -1)
-    compiled = Session(made.problem, sampling=sampling, rng=1)
-    assert compiled.ask(2 * made.problem.K) == asked
-    assert compiled.snapshot() == plain.snapshot()

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from psips.kernels.accounts import Account, open_account, verdicts_by
-from psips.kernels.functionals import weigh_account
-from psips.kernels.settling import IN, OPEN, OUT
+from psips._core import IN, OPEN, OUT, verdicts_by, weigh_account
 from psips.problem import Problem
 from psips.problem.instances import instance
 from psips.session import Session
 from psips.session.verdicts import verdicts_of
+from psips.state.account import Account, open_account
 from test_predicted import early_prediction, go_on, told
 
 LOOKS = np.unique(np.geomspace(1, 3000, 60).astype(int))

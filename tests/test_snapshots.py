@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from psips import InputError, Session
-from psips.kernels.cover import DEPTH
+from psips._core import COVER_DEPTH as DEPTH
 from snapshots import MADE, go_on, whole
 
 HERE = Path(__file__).parent

@@ -14,7 +14,7 @@ import pytest
 from scipy.optimize import nnls
 
 import tie_error_quadrature as ties
-from psips.kernels.ratio import SPENT, log_spent, lone_level
+from psips._core import SPENT, log_spent, lone_level
 from tie_rule import Chart, Structure, calibration, excess, wrong_stops
 
 SAMPLED = 0.25
@@ -97,7 +97,7 @@ def test_a_lone_tie_agrees_with_the_exact_integration() -> None:
         both = -math.expm1(2 * math.log1p(-found)) / 2  # a run that is right does not go on
 
         def threshold(t: float, delta: float = delta) -> float:
-            return lone_level.py_func(log_spent.py_func(calibration(delta), t, t))
+            return lone_level(log_spent(calibration(delta), t, t))
 
         exact = ties.wrong(threshold, most)[round(most)]
         assert both == pytest.approx(exact, rel=0.06)
@@ -317,7 +317,7 @@ def test_how_often_broken_levels_err_on_walks() -> None:
     chart, runs = Chart(one), 2_000
     rng = np.random.default_rng(9)
     times = [t for t in ties.looks(2e4) if t >= 10]
-    least = [lone_level.py_func(log_spent.py_func(calibration(0.1), t, t)) for t in times]
+    least = [lone_level(log_spent(calibration(0.1), t, t)) for t in times]
     T = chart.T.reshape(2, -1, 4)
     L = T[0, :4] - T[1, :4]
     L /= np.linalg.norm(L, axis=1)[:, None]

@@ -12,12 +12,11 @@ from typer.testing import CliRunner
 
 import naive
 import naive_certificates
-from kernels.entries import posterior_at
+from core.entries import posterior_at
 from psips import Problem, Session
+from psips._core import predict
 from psips.cli import app
 from psips.errors import InputError
-from psips.kernels.accounts import predict
-from psips.kernels.claims import Claims, Pieces
 from psips.problem.instances import Instance, instance
 from psips.problem.problem_file import read_problem_file
 from psips.problem.tolerance import is_right, only_right
@@ -27,6 +26,7 @@ from psips.session.verdicts import verdicts_of
 from psips.simulation import simulate
 from psips.simulation.comparing import compare, read_designs
 from psips.simulation.environments import environment_of
+from psips.state.account import Claims, Pieces
 from psips.study import Study
 from psips.theory.geometry import complexity
 

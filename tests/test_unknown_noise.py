@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from psips import InputError, NoiseGuess, Problem, Session, Study, simulate
-from psips.kernels.scatter import students_share
+from psips._core import students_share
 from psips.report import report
 from psips.session.preference import posterior
 from psips.simulation.environments import GaussianEnvironment

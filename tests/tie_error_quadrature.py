@@ -30,8 +30,7 @@ from scipy.optimize import nnls
 from scipy.special import binom, dawsn, gammaln, log_ndtr
 from scipy.stats import chi
 
-from psips.kernels.ratio import EVERY, log_spent, lone_level
-from psips.kernels.tie_cone import DIRECTIONS, wrong_in_cone
+from psips._core import DIRECTIONS, EVERY, log_spent, lone_level, testing
 from tie_rule import Chart, Structure, calibration, counted, pareto
 
 PANELS, POINTS = 44, 8  # of the quadrature, on the upper half
@@ -220,7 +219,7 @@ def naive_rate(
 
 
 def cone_of(one: Structure) -> tuple[np.ndarray, ...]:
-    """Return the arrays of a `psips.kernels.tie_cone.TieCone`, as the rule has them."""
+    """Return the arrays of a `TieCone` of the core, as the rule has them."""
     chart = Chart(one)
     some = np.flatnonzero(chart.alive)
     levels, group = one.levels[some], chart.group[:, some]
@@ -240,8 +239,7 @@ def cone_of(one: Structure) -> tuple[np.ndarray, ...]:
 def rate_of_rule(one: Structure) -> Callable[[float], float]:
     """Return the rate at a level that the rule works out for the structure."""
     squares, weights = np.zeros(DIRECTIONS), np.zeros(DIRECTIONS)
-    stream = np.zeros(4, np.uint64)
-    found = wrong_in_cone(*cone_of(one), False, stream, squares, weights)
+    found = testing.wrong_in_cone(*cone_of(one), False, squares, weights)
     m = Chart(one).m
 
     def rate(c: float) -> float:
@@ -273,8 +271,8 @@ def levels_of(
     level = []
     for one in x:
         t = math.exp(one)
-        wanted = log_spent.py_func(calibration(delta), t, t)
-        lone = lone_level.py_func(wanted)
+        wanted = log_spent(calibration(delta), t, t)
+        lone = lone_level(wanted)
         level.append(level_where(rule, math.exp(wanted), lone))
     return x, np.array(level)
 

@@ -29,15 +29,12 @@ import numpy as np
 from scipy.special import gammaln, ive
 
 from psips import Problem
-from psips.kernels.belief import RESULTS, empty_belief
-from psips.kernels.cover import capacity_for
-from psips.kernels.grids import as_grid
-from psips.kernels.jit import kernel
-from psips.kernels.ratio import log_spent, lone_level, spending, weigh_cover
-from psips.kernels.scene import Scene, empty_scene
-from psips.kernels.thresholds import MEASURED, Calibration
-from psips.kernels.tree import build
-from psips.rules.program import HIGH, LOW
+from psips._core import log_spent, lone_level, spending, testing
+from psips.rules.program import window
+from psips.state.belief import RESULTS, empty_belief
+from psips.state.calibration import Calibration
+from psips.state.codes import MEASURED
+from psips.state.search import Scene, capacity_for, empty_scene
 
 AROUND = 7  # degrees of freedom of the square of the length along a tie
 FAR = 1000.0  # standard errors between levels
@@ -61,6 +58,10 @@ class Structure:
             setattr(self, name, np.ascontiguousarray(getattr(self, name)))
 
     @property
+    def calibration(self) -> Calibration:
+        return calibration(self.delta, len(self.levels))
+
+    @property
     def optimal(self) -> np.ndarray:
         """Which options are Pareto-optimal at the truth."""
         return pareto((self.levels + 1e-3 * self.sides)[None])[0]
@@ -73,49 +74,28 @@ def pareto(values: np.ndarray) -> np.ndarray:  # (N, K, d) -> (N, K)
     return ~(no_worse & better).any(1)
 
 
-@kernel
-def stopping_radii(scene, calibration, start, most, truth, moves, radii) -> None:  # type: ignore[no-untyped-def]
-    """Write at which radius along each of the moves (W, K, d) the rule stops; inf if far."""
-    truth, moves, radii = as_grid(truth), as_grid(moves), as_grid(radii)
-    theta = scene.belief.theta
-    for w in range(moves.shape[0]):
-        r = start
-        radii[w] = np.inf
-        for _ in range(12):
-            for a in range(theta.shape[0]):
-                for c in range(theta.shape[1]):
-                    theta[a, c] = truth[a, c] + r * moves[w, a, c]
-            build(scene, 1.0)
-            found, level = weigh_cover(scene, calibration)
-            if found >= level:
-                radii[w] = r
-                break
-            if found <= 1e-3 * level:
-                break
-            r *= math.sqrt(level / found) + 1e-9
-            if r > most:
-                break
-
-
 @lru_cache
-def calibration(delta: float) -> Calibration:
-    """As the default has it."""
-    rate = spending(delta, LOW, HIGH)
+def calibration(delta: float, K: int = 2) -> Calibration:
+    """As the default has it for K options."""
+    low, high = window(None, K)
+    rate = spending(delta, low, high)
     nothing = np.zeros(1)
-    return Calibration(MEASURED, -math.log(delta), 1.0, nothing, 0.0, 0.0, rate, LOW, HIGH)
+    return Calibration(MEASURED, -math.log(delta), 1.0, nothing, 0.0, 0.0, rate, low, high)
 
 
-def lone(delta: float) -> float:
-    return float(lone_level.py_func(spending(delta, LOW, HIGH)))
+def lone(one: Structure) -> float:
+    """Level of a lone tie where it is lowest."""
+    return float(lone_level(one.calibration.log_rate))
 
 
 class Chart:
     """Coordinates of the ties of a structure, and the rule at its truth."""
 
-    def __init__(self, one: Structure, results: float = math.exp(HIGH)) -> None:
+    def __init__(self, one: Structure) -> None:
         K, d = one.levels.shape
         self.one = one
-        counts = results * one.shares / one.shares.sum()
+        self.results = math.exp(one.calibration.high)
+        counts = self.results * one.shares / one.shares.sum()
         errors = np.sqrt(np.diag(one.Sigma)[None] / counts[:, None])
         apart = FAR * errors.max(0)
         self.truth = one.levels * apart + one.sides * HAIR * errors.max(0)
@@ -176,18 +156,20 @@ class Chart:
         found = np.full(len(u), np.inf)
         wrong = self.wrong(u)
         if wrong.any():
-            least = lone(self.one.delta)
+            least = lone(self.one)
             some = np.full(int(wrong.sum()), np.inf)
             moves = np.ascontiguousarray((u[wrong] @ self.T.T).reshape(-1, K, d))
             start, most = math.sqrt(2 * least), math.sqrt(2 * (least + BEYOND + self.m))
-            which = calibration(self.one.delta)
-            stopping_radii(scene or self.scene(), which, start, most, self.truth, moves, some)
+            which = self.one.calibration
+            testing.stopping_radii(
+                scene or self.scene(), which, start, most, self.truth, moves, some
+            )
             found[wrong] = some
         return found
 
-    def allowed(self, results: float = math.exp(HIGH)) -> float:
+    def allowed(self) -> float:
         """What may be spent in this e-fold."""
-        return math.exp(log_spent.py_func(calibration(self.one.delta), results, results))
+        return math.exp(log_spent(self.one.calibration, self.results, self.results))
 
 
 def counted(R: np.ndarray, m: int) -> np.ndarray:
@@ -311,45 +293,6 @@ def excess(
 # ------------------------------------------------------------------ paths
 
 
-@kernel
-def walk(scene, calibration, shares, truth, T, times, normals) -> int:  # type: ignore[no-untyped-def]
-    """Follow a run that looks at ``times``, with fixed shares; the look at which it stops.
-
-    -1 if it does not. The estimates of the stop are left in the scene.
-    """
-    shares, truth, T = as_grid(shares), as_grid(truth), as_grid(T)
-    times, normals = as_grid(times), as_grid(normals)
-    belief = scene.belief
-    K, d = belief.theta.shape
-    m = normals.shape[1]
-    for i in range(times.shape[0]):
-        t = times[i]
-        square = 0.0
-        if i > 0:
-            keep = math.sqrt(times[i - 1] / t)
-            fresh = math.sqrt(1.0 - keep * keep)
-            for q in range(m):
-                normals[i, q] = keep * normals[i - 1, q] + fresh * normals[i, q]
-        for q in range(m):
-            square += normals[i, q] ** 2
-        if 0.5 * square < lone_level(log_spent(calibration, t, t)):
-            continue
-        belief.tally[RESULTS] = int(t)
-        for a in range(K):
-            belief.N[a] = shares[a] * t
-            belief.pulls[a] = shares[a] * t
-            for c in range(d):
-                total = 0.0
-                for q in range(m):
-                    total += T[a * d + c, q] * normals[i, q]
-                belief.theta[a, c] = truth[a, c] + total / math.sqrt(t)
-        build(scene, 1.0)
-        found, level = weigh_cover(scene, calibration)
-        if found >= level:
-            return i
-    return -1
-
-
 def wrong_stops(
     one: Structure, runs: int, most: float, rng: np.random.Generator
 ) -> tuple[int, int]:
@@ -357,16 +300,16 @@ def wrong_stops(
     from tie_error_quadrature import looks
 
     chart = Chart(one)
-    scene, which = chart.scene(), calibration(one.delta)
+    scene, which = chart.scene(), one.calibration
     shares = one.shares / one.shares.sum()
     first = max(len(shares), 1.0 / shares.min())
     times = np.array([t for t in looks(most) if t >= first], float)
-    T = chart.T * math.sqrt(math.exp(HIGH))  # of one measurement in all
+    T = chart.T * math.sqrt(chart.results)  # of one measurement in all
     truth = chart.truth * 100.0
     wrong = stopped = 0
     for _ in range(runs):
         normals = rng.normal(size=(len(times), chart.m))
-        i = walk(scene, which, shares, truth, T, times, normals)
+        i = testing.walk(scene, which, shares, truth, T, times, normals)
         if i >= 0:
             stopped += 1
             wrong += int(chart.wrong(normals[i][None])[0])

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     from psips.theory.geometry import complexity
     from psips.web.client import Client
 
-from psips.compiling import prepare_cache
 from psips.version import __version__ as __version__
-
-prepare_cache()
 
 __all__ = [
     "Ball",

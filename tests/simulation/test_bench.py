@@ -11,6 +11,7 @@ from psips.problem import Problem
 from psips.problem.instances import instance
 from psips.simulation import bench
 from psips.simulation.environments import GaussianEnvironment, environment_of
+from psips.theory.geometry import best_response
 
 
 @pytest.mark.parametrize(
@@ -92,3 +93,29 @@ def test_sizes_that_grow_span_all_that_is_promised(monkeypatch: pytest.MonkeyPat
         "|Z|": 100_000,
         "1/delta": pytest.approx(1e12),
     }
+
+
+EDGES = {
+    "2 opposed": [0.1, 1.1, 1.1],
+    "3, near singular": [0.05, 2.43, -2.43],
+    "4, near singular": [0.004, 37.629, 37.629],
+    "5 opposed": [0.02, 20.991, 20.447],
+    "5 in camps": [0.17, 174.836, -20.324],
+    "6 in camps": [0.01, 8.288, -5.626],
+    "6, near singular": [0.007, 25.908, -16.704],
+}
+
+
+def test_edges_are_the_states_that_were_found() -> None:
+    """Smallest eigenvalue of the correlations; sums of the means, with signs and without."""
+    found = {}
+    for label, (R, means) in bench.EDGES.items():
+        matrix = np.array(R)
+        assert np.array_equal(matrix, matrix.T)
+        assert (np.diag(matrix) == 1.0).all()
+        found[label] = (np.linalg.eigvalsh(matrix)[0], np.abs(means).sum(), np.sum(means))
+        made = bench._edge(label)
+        share = np.full(made.problem.K, 1.0 / made.problem.K)
+        distance = best_response(made.problem, made.theta, share).value
+        assert distance * made.problem.K * 200 == pytest.approx(2.0 * np.log(1e5))
+    assert {label: [round(x, 3) for x in one] for label, one in found.items()} == EDGES

@@ -388,4 +388,4 @@ def test_a_client_asks_for_items_and_tells_of_them(served: Served) -> None:
     client.cancel(arm, block=item)
     assert client.ask() == (arm, item)
     with served.visitor("recorder") as browser:
-        assert f"<bdi>{item}</bdi>" in browser.get("/studies/shared").text
+        assert f"<bdi>{item}</bdi>" in browser.get("/studies/shared/enter").text

@@ -69,3 +69,38 @@ def test_the_front_is_of_those_who_keep_the_limits() -> None:
         found = re.search(r'class="stairs whole" points="([^"]*)"', drawn_of(problem))
         corners.append(len(found[1].split()) if found else 0)
     assert corners == [5, 3, 0]
+
+
+def extent(drawn: str) -> tuple[float, float]:
+    """The lowest and the highest pixel that a region reaches, upright ellipses alone."""
+    found = re.findall(
+        r'translate\(([0-9.]+) ([0-9.]+)\)"><title>.*?</title><ellipse class="region" '
+        r'rx="([0-9.]+)" ry="([0-9.]+)" transform="rotate\((-?[0-9.]+)\)"',
+        drawn,
+    )
+    assert found
+    low, high = np.inf, -np.inf
+    for _, y, a, b, turn in found:
+        angle = np.radians(float(turn))
+        reach = np.hypot(float(a) * np.sin(angle), float(b) * np.cos(angle))
+        low, high = min(low, float(y) - reach), max(high, float(y) + reach)
+    return low, high
+
+
+def test_the_frame_holds_every_region() -> None:
+    problem = Problem(arms=["A", "B"], objectives=["gain", "harm"], covariance=[1, 4])
+    study = study_of(problem, [[0, 0], [1, 1]], 3)
+    look = look_at(study.state, "2026-01-01T00:00:00Z", study.store)
+    low, high = extent(front(look, 0, 1, False))
+    assert low >= 12
+    assert high <= 440 - 52
+
+
+def test_a_plane_says_that_it_hides_metrics() -> None:
+    three = Problem(arms=["A", "B"], objectives=["gain", "harm", "cost"], covariance=[1] * 3)
+    study = study_of(three, [[0, 0, 0], [1, 1, 1]], 3)
+    look = look_at(study.state, "2026-01-01T00:00:00Z", study.store)
+    said = "Options behind the line may be optimal in metrics that are not shown."
+    assert said in front(look, 0, 1, False)
+    two = Problem(arms=["A", "B"], objectives=["gain", "harm"], covariance=[1, 1])
+    assert said not in drawn_of(two)

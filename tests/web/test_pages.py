@@ -51,9 +51,11 @@ def send(browser: httpx.Client, path: str, fields: dict, **more: object) -> http
 def test_numbers_in_an_address_are_bounded(alone: Served, page: str) -> None:
     with alone.visitor() as browser:
         assert browser.get(PATH).status_code == 200  # then it is not being read any more
-        for before, code in ((0, 200), (2**31, 200), (2**31 + 1, 422), (-1, 422), ("x", 422)):
-            answer = browser.get(f"{PATH}/{page}", params={"before": before})
-            assert answer.status_code == code, (before, answer.text)
+        most = 2**31 if page == "log" else 10**6
+        name = "before" if page == "log" else "page"
+        for number, code in ((1, 200), (most, 200), (most + 1, 422), (-1, 422), ("x", 422)):
+            answer = browser.get(f"{PATH}/{page}", params={name: number})
+            assert answer.status_code == code, (number, answer.text)
 
 
 def test_the_list(served: Served) -> None:
@@ -63,8 +65,8 @@ def test_the_list(served: Served) -> None:
         while "being read" in (html := browser.get("/").text):
             time.sleep(0.1)
     assert NAME in html
-    assert ">12<" in html
-    assert ">to the stop<" in html
+    assert "12 measurements" in html
+    assert "more to the stop" in html
 
 
 def test_a_metric_that_repeats_exactly_is_shown_without_an_error(served: Served) -> None:
@@ -83,24 +85,27 @@ def test_a_metric_that_repeats_exactly_is_shown_without_an_error(served: Served)
 
 def test_a_study_before_and_after(served: Served) -> None:
     with served.visitor("viewer") as browser:
-        assert "There is no candidate yet" in browser.get(PATH).text
-        assert "Enter a result" not in browser.get(PATH).text  # a viewer looks
+        html = browser.get(PATH).text
+        assert "No answer yet" in html
+        assert "There is no candidate: not every option has been measured yet." in html
+        assert "Ask what to measure" not in html  # a viewer looks
+        assert 'id="tell"' not in browser.get(f"{PATH}/enter").text
         tell_all(served.store)
         html = browser.get(PATH).text
         for arm in PROBLEM.arms:
             assert f"<bdi>{arm}</bdi>" in html
-        assert "12 results" in html
-        assert "confidence 0.9, measured" in html
+        assert "<dd>12</dd>" in html
+        assert "90% confidence, validated by simulation" in html
         assert html.count('class="point ') == 4
-        assert "What holds it up" in html
+        assert "What is still open" in browser.get(f"{PATH}/comparisons").text
         with open_store(served.store) as store:
             head = Study.open(NAME, store).state.hash
-        assert head in html
+        assert head in browser.get(f"{PATH}/log").text
 
 
 def test_the_noise_is_that_of_results_that_count(served: Served) -> None:
     with served.visitor("viewer") as browser:
-        assert "No arm has two results yet" in browser.get(PATH).text
+        assert "No option has two measurements yet" in browser.get(f"{PATH}/design").text
         rng = np.random.default_rng(1)
         with open_store(served.store) as store:
             rows = [
@@ -111,10 +116,10 @@ def test_the_noise_is_that_of_results_that_count(served: Served) -> None:
             Study.open(NAME, store).tell_many(rows)
 
         def noise() -> str:
-            return re.split(r'id="noise"|id="results"', browser.get(PATH).text)[1]
+            return re.split(r'id="noise"|id="save', browser.get(f"{PATH}/design").text)[1]
 
         before = noise()
-        assert "find nothing that speaks against what is assumed" in before
+        assert "find no violations of the assumptions" in before
         with open_store(served.store) as store:
             study = Study.open(NAME, store)
             study.tell("A", [500.0, 2.0])
@@ -130,10 +135,11 @@ def test_noise_that_is_estimated(url: str) -> None:
     with open_store(url) as store:
         study = Study.create(problem, store, name="estimated", seed=1)
         with running(url) as where, Browser(base_url=where) as http:
-            assert http.get("/studies/estimated").text.count("not known yet") == 4
+            path = "/studies/estimated/design"
+            assert http.get(path).text.count("not known yet") == 4
             for value in (1.0, 2.0, 3.0):
                 study.tell("x", [value, 10.0 * value])
-            html = http.get("/studies/estimated").text
+            html = http.get(path).text
     assert ">1.00 (0.52 to 6.28)<" in html  # sqrt(2 / chi2), two degrees of freedom
     assert ">10.0 (5.2 to 62.8)<" in html
     assert html.count("not known yet") == 2
@@ -153,13 +159,14 @@ def test_a_stopped_page_does_not_contradict_itself(url: str, goal: str | None) -
         assert (study.status().answers["verdict"] == "open").any()
         with running(url) as where, Browser(base_url=where) as http:
             html = http.get("/studies/stopped").text
-    legend = html.split('class="legend">')[1].split("</p>")[0]
-    banner = html.split('class="answer done">')[1].split("</p>")[0]
-    assert "open" not in legend
+    legend = html.split('id="legend">')[1].split("</p>")[0]
+    banner = html.split('id="headline"')[1].split("</ul>")[0]
+    assert "open" not in legend + banner
     assert ("undecided" in legend) == (goal is not None)
     assert ("as declared at the stop" in legend) == (goal is None)
     assert ("Pareto-optimal: " in banner) == (goal is None)
-    assert ("Goal, 1 optimal" in banner) == (goal is not None)
+    assert ("1 optimal: " in banner) == (goal is not None)
+    assert ("nothing is claimed" in banner) == (goal is not None)
 
 
 def test_any_two_objectives_and_hiding(url: str) -> None:
@@ -216,8 +223,11 @@ def test_ask_and_tell_by_form(served: Served) -> None:
         assert done.status_code == 303
         html = browser.get(done.headers["location"]).text
         assert "Recorded as event 2: <bdi>asked for A" in html
-        ticket = served.events()[-1].payload["tickets"][0]["id"]
-        assert f'value="{ticket}"' in browser.get(f"{PATH}?ticket={ticket}").text
+        tickets = [t["id"] for t in served.events()[-1].payload["tickets"]]
+        ticket = tickets[0]
+        assert f'id="tell-ticket" value="{ticket}"' in html  # the first that is open
+        other = browser.get(f"{PATH}/enter?ticket={tickets[1]}").text
+        assert f'id="tell-ticket" value="{tickets[1]}"' in other
         fields = {"ticket": ticket, "value-0": "1.5", "value-1": "2"}
         done = send(browser, f"{PATH}/tell", fields)
         assert "told 1 result: A: efficacy 1.5" in browser.get(done.headers["location"]).text
@@ -248,7 +258,9 @@ def test_what_is_wrong_is_said_beside_its_field(
     assert says in note[1]
     assert answer.text.count('class="wrong"') == 1
     for name, value in fields.items():
-        if name != "arm":
+        if name == "arm":
+            assert f'value="{value}" checked' in answer.text
+        else:
             assert f'name="{name}" type="text" value="{value}"' in answer.text  # kept
     assert served.dump() == before
 
@@ -265,7 +277,8 @@ def test_a_far_value_is_asked_about(served: Served) -> None:
         assert "I have checked it" in asked.text
         assert send(browser, f"{PATH}/tell", {**fields, "anyway": "yes"}).status_code == 303
         html = browser.get(PATH).text
-        assert "1 result beyond what the noise allows" in html
+        assert "1 measurement beyond what the noise allows" in html
+        assert "Check the measurement on hold" in html  # what to do next
         done = send(browser, f"{PATH}/results/13/confirm", {"reason": "really"})
         assert done.status_code == 303
         assert "beyond what the noise allows" not in browser.get(PATH).text
@@ -298,7 +311,7 @@ def test_a_file_is_shown_and_then_recorded(served: Served) -> None:
     before = served.dump()
     with served.visitor("recorder") as browser:
         shown = upload(browser, text)
-        assert "2 new results" in shown.text
+        assert "2 new measurements" in shown.text
         assert served.dump() == before
         done = browser.post(f"{PATH}/upload/confirm", data=confirmation(shown.text))
         assert done.status_code == 303
@@ -335,12 +348,15 @@ def test_correct_withdraw_cancel_close(served: Served) -> None:
         send(browser, f"{PATH}/ask", {"n": "1"})
         ticket = served.events()[-1].payload["tickets"][0]["id"]
         assert send(browser, f"{PATH}/cancel", {"ticket": ticket}).status_code == 303
-        assert "0 open tickets" in browser.get(PATH).text
+        assert "0 open tickets" in browser.get(f"{PATH}/enter").text
         before = served.dump()
         assert send(browser, f"{PATH}/close", {"name": "another"}).status_code == 403
         assert served.dump() == before
         assert send(browser, f"{PATH}/close", {"name": NAME}).status_code == 303
-        assert "<strong>Closed</strong>" in browser.get(PATH).text
+        html = browser.get(PATH).text
+        assert '<span class="badge closed">closed</span>' in html
+        assert "Ask what to measure" not in html
+        assert "The study is closed" in browser.get(f"{PATH}/enter").text
         assert browser.get(f"{PATH}/results/99").status_code == 404
 
 
@@ -365,7 +381,7 @@ def test_two_people(url: str) -> None:
             assert own.status_code == 422
             assert "another person must confirm it" in own.text
             assert send(bob, f"{path}/events/3/confirm", {}).status_code == 303
-            assert "waits for another person" not in bob.get(path).text.split("Who did")[0]
+            assert "waits for another person" not in bob.get(path).text
 
 
 def test_downloads(served: Served) -> None:
@@ -382,7 +398,19 @@ def test_downloads(served: Served) -> None:
         assert "script-src" not in report.headers["content-security-policy"]
         assert "sandbox" in report.headers["content-security-policy"]
     with httpx.Client(base_url=served.url) as nobody:
-        for file in ("results.csv", "study.json", "report.html", "pulls.svg", "log", "changes"):
+        for file in (
+            "results.csv",
+            "study.json",
+            "report.html",
+            "pulls.svg",
+            "log",
+            "changes",
+            "charts.json",
+            "course.json",
+            "enter",
+            "comparisons",
+            "design",
+        ):
             assert nobody.get(f"{PATH}/{file}").status_code in (303, 401)
 
 
@@ -398,7 +426,8 @@ def test_odd_texts_are_texts(url: str) -> None:
         study.correct([2.0, 2.0], result=1, reason="<script>alert(2)</script>")
     with running(url) as where, Browser(base_url=where) as http:
         path = f"/studies/{slug(name)}"
-        for page in (path, "/", f"{path}/log", f"{path}/results", f"{path}/results/1"):
+        tabs = [f"{path}/{tab}" for tab in ("enter", "results", "comparisons", "log", "design")]
+        for page in (path, "/", *tabs, f"{path}/enter?ticket=none", f"{path}/results/1"):
             html = http.get(page).text
             for tag in ("<script>alert", "<img src=x", "<i>odd", "<u>eve", "<b>gain"):
                 assert tag not in html, (page, tag)
@@ -406,6 +435,9 @@ def test_odd_texts_are_texts(url: str) -> None:
         assert "&lt;u&gt;eve" in http.get(f"{path}/log").text
         for figure in ("pulls", "evidence"):
             assert "<script" not in http.get(f"{path}/{figure}.svg").text
+        front = http.get(f"{path}/charts.json")
+        assert front.headers["content-type"] == "application/json"
+        assert [one["name"] for one in front.json()["options"]] == ODD
 
 
 def test_a_damaged_study_hides_no_other(served: Served) -> None:
@@ -445,6 +477,174 @@ def test_a_long_log_is_waited_for(url: str, monkeypatch: pytest.MonkeyPatch) -> 
         go.set()
         while "is being read" in http.get(PATH).text:
             assert time.monotonic() - begun < 20
+
+
+def stopped_study(store: str) -> None:
+    tell_all(store, 60)
+
+
+def test_the_answer_on_top(served: Served) -> None:
+    """Before, on the way, with tickets and at the stop: what it says, and what is next."""
+    with served.visitor("recorder") as browser, served.visitor("viewer") as viewer:
+
+        def top(who: httpx.Client = browser) -> str:
+            html = who.get(PATH).text
+            return html.split('id="headline"')[1].split("</section>")[0]
+
+        assert "<dd>0</dd>" in top()
+        assert "<button>Ask what to measure next</button>" in top()
+        assert f'href="{PATH}/comparisons"' in top(viewer)
+        tell_all(served.store)
+        assert "probability that this set is right" in top()
+        assert re.search(r"<dd>(about|over) [0-9,]+</dd>", top())
+        assert "%" in top()
+        assert "0%<" not in top()
+        with open_store(served.store) as store:
+            (ticket,) = Study.open(NAME, store).ask()
+        assert f"<bdi>Enter the measurement of {ticket.arm}</bdi>" in top()
+        stopped_study(served.store)
+        html = top()
+        assert "Pareto-optimal: 3 options" in html
+        assert html.count('class="chip"') == 3
+        assert "<dd>90%</dd>" in html
+        assert "confidence that this is right, validated by simulation" in html
+        assert "Open the report" in html
+        assert "more measurements until" not in html
+
+
+def test_every_tab_has_an_address(served: Served) -> None:
+    tell_all(served.store)
+    with served.visitor("viewer") as browser:
+        for tab in ("", "/enter", "/results", "/comparisons", "/log", "/design"):
+            html = browser.get(PATH + tab).text
+            (current,) = re.findall(r'href="([^"]*)" aria-current="page"', html)
+            assert current == PATH + tab
+            assert html.count("<h1") == 1
+
+
+def test_tables_sort_filter_and_search(served: Served) -> None:
+    tell_all(served.store, 20)
+    with open_store(served.store) as store:
+        Study.open(NAME, store).withdraw(result=7, reason="spilt")
+
+    def column(html: str, label: str) -> list[str]:
+        cells = re.findall(rf'(?s)data-label="{label}"[^>]*>(.*?)</t[dh]>', html)
+        return [re.sub(r"<[^>]*>", "", cell).strip() for cell in cells]
+
+    with served.visitor("viewer") as browser:
+        rows = column(browser.get(f"{PATH}/results").text, "number")
+        assert rows == [str(n) for n in range(80, 30, -1)]
+        assert column(browser.get(f"{PATH}/results?page=2").text, "number")[-1] == "1"
+        html = browser.get(f"{PATH}/results?sort=efficacy&down=1").text
+        values = [float(cell) for cell in column(html, "efficacy")]
+        assert values == sorted(values, reverse=True)
+        assert 'aria-sort="descending"' in html
+        html = browser.get(f"{PATH}/results?q=c&sort=number").text
+        assert set(column(html, "option")) == {"C"}
+        assert column(html, "number") == [str(n) for n in range(3, 81, 4)]
+        assert column(browser.get(f"{PATH}/results?state=withdrawn").text, "number") == ["7"]
+        assert "None of the 80 measurements are as searched" in (
+            browser.get(f"{PATH}/results?q=zebra").text
+        )
+        for wrong in ("sort=colour", "state=lost", "page=0"):
+            assert browser.get(f"{PATH}/results?{wrong}").status_code == 422
+        html = browser.get(f"{PATH}?sort=toxicity").text
+        assert column(html, "option") == ["B", "A", "C", "D"]
+        assert column(browser.get(f"{PATH}?q=d").text, "option") == ["D"]
+        assert browser.get(f"{PATH}?sort=colour").status_code == 422
+
+
+def test_the_next_ticket_is_in_the_form(served: Served) -> None:
+    """Fifty in a row: each answer to Record is the form of the next ticket."""
+    with served.visitor("recorder") as browser:
+        where = send(browser, f"{PATH}/ask", {"n": "3"}).headers["location"]
+        for k in range(5):
+            html = browser.get(where).text
+            ticket = re.search(r'id="tell-ticket" value="([^"]*)"', html)
+            assert ticket is not None, k
+            fields = {"ticket": ticket[1], "value-0": "1.5", "value-1": str(k), "next": "ask"}
+            where = send(browser, f"{PATH}/tell", fields).headers["location"]
+        assert 'name="next" value="ask" checked' in browser.get(where).text
+    asked = [len(e.payload["tickets"]) for e in served.events() if "tickets" in e.payload]
+    assert asked == [3, 1, 1, 1]  # one more each time that none was open
+
+
+def test_undo_is_a_withdrawal_for_a_minute(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with served.visitor("recorder") as browser, served.visitor("owner") as other:
+        fields = {"arm": "A", "value-0": "1.5", "value-1": "2"}
+        where = send(browser, f"{PATH}/tell", fields).headers["location"]
+        assert "/events/2/undo" in browser.get(where).text
+        assert "/events/2/undo" not in other.get(where).text  # it is not theirs
+        assert send(other, f"{PATH}/events/2/undo", {}).status_code == 403
+        assert send(browser, f"{PATH}/events/2/undo", {}).status_code == 303
+        last = served.events()[-1]
+        assert (last.kind, last.payload["results"]) == ("withdrawn", [1])
+        assert last.payload["reason"] == "undone"
+        send(browser, f"{PATH}/tell", fields)
+        monkeypatch.setattr("psips.web.entering.SECONDS", -20)
+        before = served.dump()
+        late = send(browser, f"{PATH}/events/4/undo", {})
+        assert late.status_code == 403
+        assert "withdraw the measurement instead" in late.text
+        assert send(browser, f"{PATH}/events/99/undo", {}).status_code == 403
+        assert served.dump() == before
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["A\t1\t2\nB\t3\t4", "arm;toxicity;efficacy\nA;2;1\nB;4;3", "A,1,2\r\nB,3,4\r\n"],
+)
+def test_pasting_from_a_spreadsheet(served: Served, text: str) -> None:
+    with served.visitor("recorder") as browser:
+        shown = send(browser, f"{PATH}/paste", {"text": text})
+        assert "2 new measurements" in shown.text
+        assert len(served.events()) == 1
+        fields = confirmation(shown.text)
+        assert browser.post(f"{PATH}/upload/confirm", data=fields).status_code == 303
+        told = [tuple(r["values"].values()) for r in served.events()[-1].payload["results"]]
+        assert told == [(1.0, 2.0), (3.0, 4.0)]
+        assert send(browser, f"{PATH}/paste", {"text": " \n"}).status_code == 422
+        wrong = send(browser, f"{PATH}/paste", {"text": "A\t1\t2\nZ\t3\t4"})
+        assert wrong.status_code == 422
+        assert "Z" in wrong.text
+
+
+def test_yes_and_no_for_what_is_binary(url: str) -> None:
+    problem = Problem(
+        objectives={"cured": {"direction": "max", "kind": "binary"}, "cost": "min"},
+        arms=["drug", "placebo"],
+    )
+    with open_store(url) as store:
+        Study.create(problem, store, name="binary", seed=1)
+    with running(url) as where, Browser(base_url=where) as http:
+        html = http.get("/studies/binary/enter").text
+        assert html.count('type="radio" name="value-0"') == 2
+        assert html.count('type="radio" name="arm"') == 2
+        assert 'id="tell-value-1"' in html
+        fields = {"arm": "drug", "value-0": "1", "value-1": "2.5"}
+        token = form_token(html)
+        path = "/studies/binary/tell"
+        done = http.post(path, data={"form_token": token, **fields})
+        assert done.status_code == 303
+        wrong = http.post(path, data={"form_token": token, **fields, "value-0": "2"})
+        assert wrong.status_code == 422
+        assert "must be 0 or 1" in wrong.text
+
+
+def test_plotly_comes_from_here(served: Served) -> None:
+    """The script of the package, compressed and kept; the policy of pages allows no more."""
+    with served.visitor("viewer") as browser:
+        page = browser.get(PATH)
+        (source,) = re.findall(r'data-plotly="([^"]*)"', page.text)
+        script = browser.get(source)
+        assert "plotly.js v" in script.text[:200]
+        assert script.headers["content-encoding"] == "gzip"
+        assert "immutable" in script.headers["cache-control"]
+        policy = page.headers["content-security-policy"]
+        assert "script-src 'self'; style-src 'self'; img-src 'self'" in policy
+        assert "unsafe" not in policy
 
 
 # The command line

@@ -16,6 +16,7 @@ from web.conftest import NAME, ROLES, Served, form_token
 
 API, PAGES = "/api/v1/studies/{study}", "/studies/{study}"
 ANYONE, RECORDERS, OWNERS = (None, *ROLES), ("recorder", "owner"), ("owner",)
+UNDONE = 12  # event of the recorder
 CSV = b"arm,efficacy,toxicity\nA,1,2\n"
 
 # Route: who may use it, and what is sent. Whoever may not must not change the study.
@@ -34,18 +35,32 @@ TABLE: dict[str, tuple[tuple[str | None, ...], Any]] = {
     f"{PAGES}/ask": (RECORDERS, {"n": "1"}),
     f"{PAGES}/tell": (RECORDERS, {"arm": "A", "value-0": "1", "value-1": "2"}),
     f"{PAGES}/upload": (RECORDERS, {"file": CSV}),
+    f"{PAGES}/paste": (RECORDERS, {"text": "A\t1\t2"}),
     f"{PAGES}/upload/confirm": (
         RECORDERS,
         {"name": "r.csv", "data": "YXJtLGVmZmljYWN5LHRveGljaXR5CkEsMSwyCg=="},
     ),
     f"{PAGES}/results/{{number}}/{{change}}": (RECORDERS, {"reason": "spilt"}),
     f"{PAGES}/events/{{number}}/confirm": (RECORDERS, {"reason": "looked"}),
+    f"{PAGES}/events/{{number}}/undo": (RECORDERS, {}),
     f"{PAGES}/cancel": (RECORDERS, {"ticket": "TICKET"}),
     f"{PAGES}/close": (OWNERS, {"name": NAME, "reason": "done"}),
+    "/new/table": (OWNERS, {"file": CSV + b"A,2,3\nB,1,2\nB,2,1\n"}),
+    "/new/form": (
+        OWNERS,
+        {"name": "new", "options": "A\nB", "metric-0": "x", "confidence": "90"},
+    ),
+    "/new/toml": (OWNERS, {"text": 'name = "new"\narms = 2\nobjectives = ["x"]'}),
     "/sign-in": (ANYONE, {}),
     "/sign-out": (ANYONE, {}),
 }
-LOOKS_ONLY = {f"{PAGES}/upload", "/sign-in", "/sign-out"}  # they record nothing by themselves
+LOOKS_ONLY = {
+    f"{PAGES}/upload",
+    f"{PAGES}/paste",
+    "/new/table",
+    "/sign-in",
+    "/sign-out",
+}  # they record nothing by themselves
 
 
 def routes(app: FastAPI) -> set[str]:
@@ -85,12 +100,17 @@ def prepare(served: Served) -> str:
         receipt = study.tell("A", (500.0, 2.0))
         assert receipt.held == (9,)
         (ticket,) = study.ask()
+        # What the recorder has just entered is event UNDONE, which can be undone.
+        other = Study.open(NAME, store, user="recorder one")
+        other.tell("B", (4.0, 1.0))
+        assert other.state.seq == UNDONE
         return ticket.id
 
 
 def sender(served: Served, role: str | None, route: str, sent: Any) -> Callable[[], int]:
     path = route.replace("{study}", slug(NAME)).replace("{number}", "1")
     path = path.replace("{change}", "withdraw")
+    path = path.replace("/events/1/undo", f"/events/{UNDONE}/undo")
 
     def send() -> int:
         if route.startswith("/api/"):

@@ -192,13 +192,8 @@ def _correlation() -> list[Family]:
         *((3, rho) for rho in (-0.49, -0.45, 0.95)),
         *((6, rho) for rho in (-0.19, 0.95)),
     )
-    known = [(3, -0.45), (2, -0.95)]  # deciding cells
     return [
-        *(
-            Family("correlation", "worse", {"d": d, "gap": 0.3, "rho": rho})
-            for d, rho in edges
-            if (d, rho) not in known
-        ),
+        *(Family("correlation", "worse", {"d": d, "gap": 0.3, "rho": rho}) for d, rho in edges),
         *(
             Family(
                 "correlation", "worse-but-one", {"d": d, "gap": 0.3, "edge": 0.3, "rho": rho}

@@ -15,18 +15,22 @@ import typer
 from psips.attention import INTERRUPTED
 from psips.cli import keeping as keeping  # adds to the commands of studies
 from psips.cli import rank as rank  # likewise
+from psips.cli import watch as watch  # likewise
 from psips.cli.bench import bench
 from psips.cli.calibrate import calibrate
 from psips.cli.check import check
+from psips.cli.compare import compare
 from psips.cli.complexity import complexity
 from psips.cli.demo import demo
 from psips.cli.init import init
 from psips.cli.instance_options import CONTEXT
 from psips.cli.instances import instances
 from psips.cli.matrix import matrix
+from psips.cli.mcp import mcp
 from psips.cli.plan import plan
 from psips.cli.report import report
 from psips.cli.reproduce import reproduce, results
+from psips.cli.run import Scanning, run
 from psips.cli.screen import HELP, examples
 from psips.cli.serve import serve
 from psips.cli.simulate import simulate
@@ -91,8 +95,25 @@ app.command(
     epilog=examples(
         "psips matrix scores.csv --objective accuracy --objective seconds=min",
         "psips matrix accuracy=accuracy.csv seconds=seconds.csv --objective seconds=min",
+        "psips matrix logs/ --objective match --objective tokens",
     )
 )(matrix)
+app.command(
+    cls=Scanning,
+    epilog=examples(
+        "psips run 'gzip -k -f file' 'xz -k -f file'",
+        "psips run -P l 1..9 'gzip -{l} -c file > out' --metric time --metric size=out",
+        "psips run './old' './new' --tolerance 1% --time-limit 2min --export new.md",
+    ),
+)(run)
+app.command(
+    epilog="Exit codes: 0 nothing is worse, 1 something is worse, 2 bad input.\n\n"
+    + examples(
+        "psips compare main/logs pull/logs --objective match --objective tokens",
+        "psips compare before.csv after.csv --log seconds --tolerance seconds=2%",
+        "psips compare main/logs pull/logs --format github > comment.md",
+    )
+)(compare)
 app.command(
     epilog=examples(
         "psips report trial --out report.html",
@@ -103,6 +124,7 @@ app.command(
     epilog=examples("psips reproduce --list", "psips reproduce --runs 30 --out reproduced")
 )(reproduce)
 app.command(epilog=examples("psips results reproduced --out results.md"))(results)
+app.command(epilog=examples("psips mcp --store sqlite:///lab.db", "psips mcp --read-only"))(mcp)
 app.add_typer(study, name="study")
 app.add_typer(serve, name="serve")
 

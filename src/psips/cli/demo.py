@@ -67,7 +67,7 @@ def _show(made: Instance, session: Session, run: Run, plain: Run) -> None:
     from rich.table import Table
 
     from psips.rules.promises import short_promise
-    from psips.session.status import arms_table  # the whole status would have more to compile
+    from psips.session.status import arms_table
 
     problem = made.problem
     console = output()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from psips.cli.comparing import save
-from psips.cli.screen import progress_line, show
+from psips.cli.screen import Format, OutputFormat, progress_line, show_as
 from psips.cli.table_options import Sheet
 from psips.cli.writing import check_plot, check_target, write_whole
 
@@ -17,13 +18,21 @@ if TYPE_CHECKING:
     from psips.evaluation.matrix import Replay
 
 
+class Population(StrEnum):
+    """Of which items a question is."""
+
+    LIKE_THESE = "like-these"
+    THESE = "these"
+
+
 def matrix(
     scores: Annotated[
         list[str],
         typer.Argument(
-            help="File (CSV, Excel, Parquet) with columns arm, item and each metric; or a file "
-            "for each metric, as metric=file, with a line for each item and a column for each "
-            "arm."
+            help="Logs of Inspect or lm-evaluation-harness, or folders of them; or a table "
+            "(CSV, Excel, Parquet) with columns arm, item and each metric, or model, item, "
+            "metric, value; or a table for each metric, as metric=file, with a line for each "
+            "item and a column for each arm."
         ),
     ],
     objective: Annotated[
@@ -64,8 +73,14 @@ def matrix(
     delta: Annotated[float, typer.Option(help="Accepted probability of a wrong set.")] = 0.1,
     seed: Annotated[int, typer.Option(help="Seed of the order of the items.", min=0)] = 1,
     arm_column: Annotated[
-        str, typer.Option("--arm-column", "--arm", help="Column that names the arms.")
-    ] = "arm",
+        str | None,
+        typer.Option(
+            "--arm-column",
+            "--arm",
+            help="Column that names the options; of logs: model, task, solver, file or a "
+            "setting.  [default: arm or model; of logs: the model, and what differs]",
+        ),
+    ] = None,
     item_column: Annotated[
         str,
         typer.Option(
@@ -77,6 +92,22 @@ def matrix(
     repeats: Annotated[
         bool,
         typer.Option("--repeats", help="Lines of the same arm and item are repeats: average."),
+    ] = False,
+    of: Annotated[
+        Population,
+        typer.Option(
+            "--of",
+            help="Of which items: like-these, which those of the table stand for; or these, "
+            "if there are no others, so that the end of the table is certain.",
+        ),
+    ] = Population.LIKE_THESE,
+    summary: Annotated[
+        bool,
+        typer.Option(
+            "--summary",
+            help="The table has means and standard errors: a line for each option, columns "
+            "accuracy and 'accuracy se', or cells such as 0.71 ± 0.02.",
+        ),
     ] = False,
     sheet: Sheet = None,
     cells: Annotated[
@@ -90,11 +121,28 @@ def matrix(
         bool, typer.Option("--force", "--overwrite", help="Overwrite a file that exists.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    form: Format = OutputFormat.TEXT,
 ) -> None:
-    """Find the Pareto set of a table of scores.
+    """Find the Pareto set of a table of scores, or of logs.
 
     It also says how few cells of the table would have been enough.
     """
+    form = OutputFormat.JSON if as_json else form
+    if summary:
+        others = {
+            "--map": made,
+            "--tolerance": tolerance,
+            "--limit": limit,
+            "--control": control,
+            "--log": log,
+            "--repeats": repeats,
+            "--cells": cells,
+            "--plot": plot,
+            "--html": html,
+            "--of": of is Population.THESE,
+        }
+        _summarised(scores, objective or [], arm_column, sheet, seed, others, form)
+        return
     check_plot(plot)
     for target in (cells, plot, html):
         if target is not None:
@@ -103,11 +151,17 @@ def matrix(
         found = _replayed(
             scores,
             _directions(objective or [], limit or [], made or []),
-            {"delta": delta, "seed": seed, "control": control, "limits": limit or []},
-            {"arm_column": arm_column, "repeats": repeats, "sheet": sheet},
+            {
+                "delta": delta,
+                "seed": seed,
+                "control": control,
+                "limits": limit or [],
+                "of": of.replace("-", " "),
+            },
+            {"arm": arm_column, "repeats": repeats, "sheet": sheet},
             item_column,
             _named("--map", made or []),
-            _tolerance(tolerance or []),
+            read_tolerance(tolerance or []),
             log or [],
         )
     if cells is not None:
@@ -122,7 +176,43 @@ def matrix(
         from psips.report.matrix import matrix_page
 
         write_whole(html, matrix_page(found, ", ".join(Path(one).name for one in scores)))
-    show(found.to_dict(), str(found), as_json)
+
+    def markdown() -> str:
+        from psips.report.pull_request import matrix_comment
+
+        return matrix_comment(found)
+
+    show_as(form, found.to_dict(), str(found), markdown)
+
+
+def _summarised(
+    files: Sequence[str],
+    objective: Sequence[str],
+    arm: str | None,
+    sheet: str | None,
+    seed: int,
+    others: Mapping[str, Any],
+    form: OutputFormat,
+) -> None:
+    """Say what a table of means says."""
+    from psips.errors import InputError
+    from psips.evaluation.summaries import judge, read_summary
+    from psips.input.directions import read_ways
+
+    for option, given in others.items():
+        if given:
+            raise InputError(f"{option} needs results, and --summary has means: leave it out")
+    if len(files) != 1:
+        raise InputError(f"--summary takes one table, got {len(files)}")
+    ways = read_ways(objective)
+    found = judge(read_summary(files[0], list(ways), arm, sheet), ways, seed)
+
+    def markdown() -> str:
+        from psips.report.pull_request import summary_comment
+
+        return summary_comment(found)
+
+    show_as(form, found.to_dict(), str(found), markdown)
 
 
 def _replayed(
@@ -135,12 +225,10 @@ def _replayed(
     epsilon: Any,
     log: Sequence[str],
 ) -> Replay:
+    from psips.evaluation.logs import read_evaluations
     from psips.evaluation.matrix import replay
-    from psips.evaluation.scores import read_scores
 
-    wide = any("=" in file and not Path(file).exists() for file in files)
-    metrics = () if wide else list(directions)
-    scores = read_scores(files, metrics, item_column=item, maps=maps, log=log, **table)
+    scores = read_evaluations(files, list(directions), item=item, maps=maps, log=log, **table)
     return replay(scores, directions, epsilon=epsilon, log=log, **question)
 
 
@@ -175,7 +263,7 @@ def _named(option: str, given: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _tolerance(given: Sequence[str]) -> Any:
+def read_tolerance(given: Sequence[str]) -> Any:
     """Read a tolerance: one for all metrics, or one by name."""
     from psips.errors import InputError
     from psips.input.quantities import parse_number

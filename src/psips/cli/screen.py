@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
@@ -19,6 +20,20 @@ if TYPE_CHECKING:
 HELP = {"help_option_names": ["-h", "--help"]}
 LATE = 2.0  # seconds after which somebody at a terminal is told what takes so long
 PIPE_WIDTH = 120  # columns of a table that no terminal limits
+
+
+class OutputFormat(StrEnum):
+    """How a command prints what came of it."""
+
+    TEXT = "text"
+    JSON = "json"
+    GITHUB = "github"
+
+
+Format = Annotated[
+    OutputFormat,
+    typer.Option("--format", help="github: Markdown for a comment on a pull request."),
+]
 
 
 def examples(*commands: str) -> str:
@@ -109,6 +124,16 @@ def progress_bar(text: str, total: int) -> Iterator[Line]:
 def show(data: dict[str, Any], text: str, as_json: bool) -> None:
     """Print what came of a command: as JSON, or in words."""
     typer.echo(written(data) if as_json else harmless(text))
+
+
+def show_as(
+    form: OutputFormat, data: dict[str, Any], text: str, markdown: Callable[[], str]
+) -> None:
+    """Print what came of a command in the form that was asked for."""
+    if form is OutputFormat.GITHUB:
+        typer.echo(markdown(), nl=False)
+    else:
+        show(data, text, form is OutputFormat.JSON)
 
 
 def number(value: float) -> str:

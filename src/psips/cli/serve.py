@@ -13,7 +13,7 @@ from psips.cli.study_options import Json, StoreUrl
 serve = typer.Typer(
     help="Serve studies to browsers, and to programs as JSON.",
     epilog=examples(
-        "psips serve",
+        "psips serve --create",
         "psips serve --store postgresql://lab@db/trials --port 8765",
         "psips serve token add ann --role recorder",
     ),
@@ -63,6 +63,9 @@ def run(
             "token (who has one), off."
         ),
     ] = "open",
+    create: Annotated[
+        bool, typer.Option("--create", help="Make the store if there is none yet.")
+    ] = False,
 ) -> None:
     """Serve studies to browsers, and to programs as JSON. Ctrl-C ends it."""
     if context.invoked_subcommand is not None:
@@ -78,7 +81,7 @@ def run(
             "pip install 'psips[web]'"
         ) from None
     proxies = proxy or (["127.0.0.1", "::1"] if behind_proxy else [])
-    start(checked_store(store), host, port, typer.echo, proxies, api_docs)
+    start(checked_store(store), host, port, typer.echo, proxies, api_docs, create)
 
 
 @token.command(epilog=examples("psips serve token add ann --role recorder --days 30"))
@@ -86,7 +89,9 @@ def add(
     name: Annotated[str, typer.Argument(help="Who gets the token; the log names them.")],
     role: Annotated[
         str,
-        typer.Option(help="viewer: reads; recorder: also asks and tells; owner: also closes."),
+        typer.Option(
+            help="viewer: reads; recorder: also asks and tells; owner: also makes, closes."
+        ),
     ],
     days: Annotated[int, typer.Option(help="Days until it expires.")] = 90,
     store: StoreUrl = DEFAULT,

@@ -59,7 +59,7 @@ def simulate(
         typer.Option(
             metavar="N",
             help="Samples that an experiment is expected to take, as 300 or 100:1000: the "
-            "threshold is lowest there. If left out, from 100 on to 20,000.",
+            "threshold is lowest there. If left out, by the number of options.",
         ),
     ] = None,
     stopping: Annotated[

@@ -96,7 +96,7 @@ def create(
         typer.Option(
             metavar="N",
             help="Results that the study is expected to take, as 300 or 100:1000: the "
-            "threshold is lowest there. If left out, from 100 on to 20,000.",
+            "threshold is lowest there. If left out, by the number of options.",
         ),
     ] = None,
     who: Who = None,

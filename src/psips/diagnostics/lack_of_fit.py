@@ -32,7 +32,7 @@ from psips.problem.coordinates import orthonormal
 from psips.problem.noise import KNOWN
 
 if TYPE_CHECKING:
-    from psips.kernels.belief import Belief
+    from psips.state.belief import Belief
 
 LEVEL = 1e-4  # p-value below which the model is said not to fit
 NAMED = 3  # arms named that deviate

@@ -18,11 +18,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from psips._core import students_quantile
 from psips.aliases import Floats, Ints
 from psips.problem import Problem
 from psips.problem.noise import ESTIMATE, KNOWN, NoiseGuess
 
 RARE = 1e-4  # chance that a value as assumed is called far
+LEAST = 0.5  # degrees of freedom from which on there are quantiles
+LARGEST = 1e5  # degrees of freedom from which on Student's law is the normal one
 FAR = 10.0  # standard deviations below which nothing is called far, however sure they are
 WORTH = 2.0  # degrees of freedom that other arms are worth
 LEAST = 20  # results of arms with three at least, from which on others tell anything
@@ -52,11 +55,12 @@ class NoiseScale(NamedTuple):
     @property
     def reach(self) -> Floats:
         """From which distance on a value is far, (K, d); NaN where nothing can be said."""
-        from scipy.special import stdtrit
-
-        free = np.where(self.freedom > 0.0, self.freedom, np.nan)
-        quantile = np.where(np.isinf(free), 0.0, -stdtrit(np.minimum(free, 1e9), RARE / 2.0))
-        return self.sd * np.fmax(FAR, quantile)
+        known, which = np.unique(np.minimum(self.freedom, LARGEST), return_inverse=True)
+        each = [
+            students_quantile(f, RARE / 2.0) if f >= LEAST else np.nan for f in known.tolist()
+        ]
+        quantile = np.array(each)[which].reshape(self.freedom.shape)
+        return self.sd * np.fmax(FAR, np.where(np.isinf(self.freedom), 0.0, quantile))
 
 
 def noise_scale(problem: Problem, arms: Ints, values: Floats) -> NoiseScale:

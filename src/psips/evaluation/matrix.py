@@ -21,6 +21,7 @@ from psips.problem.limits import ONLY
 from psips.problem.measurements import ARM, ITEM
 from psips.rules.promises import short_promise
 from psips.session import Session
+from psips.session.choices import LIKE_THESE, THESE
 from psips.session.status_text import WIDTH, cut, in_blocks
 from psips.session.tolerated import MOST_REPLAYED, Saving
 
@@ -67,6 +68,8 @@ class Replay:
         For plots, and all else that is known.
     status : Status
         Of the session.
+    of_items : str
+        Whether the question is of these items or of all like these.
     """
 
     stopped: bool
@@ -84,6 +87,12 @@ class Replay:
     notes: tuple[str, ...]
     session: Session = field(repr=False)
     status: Status = field(repr=False)
+    of_items: str = LIKE_THESE
+
+    @property
+    def certain(self) -> bool:
+        """Whether the table was looked at to its end, and the question is of its items."""
+        return self.of_items == THESE and self.cells == self.of
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -95,6 +104,7 @@ class Replay:
             "probability": None if math.isnan(self.probability) else self.probability,
             "cells": self.cells,
             "of": self.of,
+            "of_items": self.of_items,
             "settled": self.settled,
             "whole_table": list(self.whole),
             "promise": self.promise,
@@ -112,10 +122,16 @@ class Replay:
         """What came of it, in words."""
         names = ", ".join(self.pareto_set) or self.status.nothing or "none"
         share = f"{self.cells / self.of:.0%} of the table"
-        if self.stopped:
+        if self.certain:
+            said = [
+                f"all {self.of:,} cells were used, so nothing is left to chance",
+                f"Pareto set of these items, for certain: {names}",
+            ]
+        elif self.stopped:
+            of = " of these items" if self.of_items == THESE else ""
             said = [
                 f"stopped after {self.cells:,} of {self.of:,} cells, {share} ({self.promise})",
-                f"Pareto set: {names}",
+                f"Pareto set{of}: {names}",
             ]
         else:
             said = [
@@ -127,7 +143,7 @@ class Replay:
         same = set(self.whole) == set(self.pareto_set)
         other = f"another set, {', '.join(self.whole) or 'none'}"
         said.append(f"the whole table says: {'the same set' if same else other}")
-        if not self.stopped:
+        if not self.stopped or self.certain:
             said.append(
                 f"the candidate set did not change after cell {self.settled:,} "
                 f"({self.settled / self.of:.0%} of the table); that is hindsight, not a promise"
@@ -222,6 +238,7 @@ def replay(
     limits: Sequence[str] = (),
     control: str | None = None,
     log: Collection[str] = (),
+    of: str = LIKE_THESE,
     **choices: Any,
 ) -> Replay:
     """Measure a table cell by cell until the Pareto set is known.
@@ -240,28 +257,36 @@ def replay(
         As of `Problem`.
     log : names
         Metrics whose logarithms are compared.
+    of : "like these" or "these"
+        Whether the items stand for others, or are all there are: what is asked for then is the
+        Pareto set of the means over the whole table, which is certain at its end.
     **choices
         Fields of `Rules`.
     """
+    if of == THESE:
+        scores = _complete(scores, bool(limits))
     _check_size(scores)
+    log = [*log, *(metric for metric in scores.ratios if metric not in log)]
     for metric in log:
         if metric not in scores.metrics:
             raise unknown("metric to take logarithms of", metric, scores.metrics)
     _check_positive(scores, log)
     given = directions or {}
-    settled = settle({metric: given.get(metric) for metric in scores.metrics}, as_options)
+    told = {m: given.get(m) or scores.ways.get(m) for m in scores.metrics}
+    settled = settle(told, as_options)
     order = np.random.default_rng(seed).permutation(len(scores.items))
     asked = {"epsilon": epsilon, "limits": list(limits), "control": control}
     problem = problem_of(scores, settled.objectives, order, log, **asked)
     there = scores.there
-    session = _session(problem, scores, there, seed, delta, choices)
+    session = _session(problem, scores, there, seed, delta, {**choices, "of": of})
     looked_at, last = _look(session, scores, order)
     status = session.status()
     kept = [c for c in status.arms.columns if c != "pending"]
     arms = status.arms[kept].rename(columns={"pulls": "cells"})
     arms["probability"] = status.answers["probability"].to_numpy()
     saving = None
-    if not session.stopped and not problem.tolerance and len(looked_at) <= MOST_REPLAYED:
+    may_save = not problem.tolerance and of == LIKE_THESE
+    if not session.stopped and may_save and len(looked_at) <= MOST_REPLAYED:
         saving = session.ending_tolerance()
     return Replay(
         session.stopped,
@@ -269,7 +294,7 @@ def replay(
         1.0 - status.probability_of_change,
         len(looked_at),
         int(there.sum()),
-        _whole(problem, scores, there, delta),
+        _whole(problem, scores, there, delta, of),
         short_promise(session.rules),
         arms,
         looked_at,
@@ -279,6 +304,29 @@ def replay(
         tuple(_notes(scores, settled.objectives, settled.guessed, log, bool(limits))),
         session,
         status,
+        of,
+    )
+
+
+def _complete(scores: Scores, limited: bool) -> Scores:
+    """Leave out items that some arm lacks: means over different items are not comparable."""
+    if limited:
+        raise InputError(
+            "with limits, options are compared without their items, so that there is no "
+            "question of these items: leave out the limits, or --of these"
+        )
+    kept = scores.there.all(axis=0)
+    if kept.all():
+        return scores
+    left = int((~kept).sum())
+    note = (
+        f"{counted(left, 'item')} of {len(kept):,} left out, which some arm lacks: the "
+        f"question is of the items that all arms have"
+    )
+    return scores._replace(
+        items=[item for item, keep in zip(scores.items, kept, strict=True) if keep],
+        values=scores.values[:, kept],
+        notes=(*scores.notes, note),
     )
 
 
@@ -360,7 +408,7 @@ def _notes(
     limited: bool,
 ) -> list[str]:
     """Say how the table was read."""
-    notes = []
+    notes = list(scores.notes)
     if limited:
         notes.append(
             "with limits, results of different arms are compared without their items, which "
@@ -418,7 +466,9 @@ def _session(
     return session
 
 
-def _whole(problem: Problem, scores: Scores, there: Any, delta: float) -> tuple[str, ...]:
+def _whole(
+    problem: Problem, scores: Scores, there: Any, delta: float, of: str
+) -> tuple[str, ...]:
     """Return the Pareto set of the estimates from all cells."""
     import pandas as pd
 
@@ -432,7 +482,7 @@ def _whole(problem: Problem, scores: Scores, there: Any, delta: float) -> tuple[
         for a in range(len(scores.arms))
         if there[a, j]
     ]
-    session = Session(problem, rng=1, delta=delta, stopping="never")
+    session = Session(problem, rng=1, delta=delta, stopping="never", of=of)
     session.tell(pd.DataFrame(rows))
     return session.candidate_set
 

@@ -19,6 +19,7 @@ from psips.study.drafting import find_objectives
 
 CONDITION = re.compile(r"\s*(?P<column>.+?)\s*(?P<sign>==|!=)\s*(?P<value>.*?)\s*")
 BETWEEN = " / "  # stands between the parts of an item that several columns name
+MODEL, METRIC, VALUE = "model", "metric", "value"  # columns of tables that have them
 WELL = ("ok", "success", "solved", "complete", "completed", "done", "pass", "passed", "optimal")
 
 
@@ -34,6 +35,9 @@ class Scores(NamedTuple):
     statuses: Mapping[
         str, str
     ] = {}  # columns that are no metrics, and which value is a success
+    notes: tuple[str, ...] = ()  # on how the table was read
+    ways: Mapping[str, str] = {}  # directions that the source of the table states
+    ratios: tuple[str, ...] = ()  # metrics whose logarithms the source compares
 
     @property
     def there(self) -> Any:
@@ -74,7 +78,7 @@ def read_condition(metric: str, text: str) -> Condition:
 def read_scores(
     files: Sequence[str | PathLike[str]],
     metrics: Sequence[str] = (),
-    arm_column: str = ARM,
+    arm_column: str | None = None,
     item_column: str | Sequence[str] = ITEM,
     *,
     maps: Mapping[str, str] | None = None,
@@ -87,13 +91,15 @@ def read_scores(
     Parameters
     ----------
     files : paths of CSV, Excel or Parquet files
-        One: a line for each cell, with columns for arm and item and one for each metric. One
+        One: a line for each cell, with columns for arm and item and one for each metric, or a
+        line for each value, with columns for arm, item, "metric" and "value". One
         or several as ``"metric=path"``: a line for each item, named in the first column, and a
         column for each arm.
     metrics : names
         Columns of the one file; if left out, all columns of numbers that do not look like
         labels.
-    arm_column : str
+    arm_column : str, optional
+        "arm", or "model" where there is no such column, if left out.
     item_column : str or sequence of str
         Several columns name an item together: a task and a fold.
     maps : mapping from metric to condition, optional
@@ -141,7 +147,7 @@ def _named(file: str) -> tuple[str | None, str]:
 def _from_lines(
     grid: Grid,
     metrics: Sequence[str],
-    arm: str,
+    arm: str | None,
     items: list[str],
     made: Mapping[str, Condition],
     repeats: bool,
@@ -150,6 +156,10 @@ def _from_lines(
     _refuse(grid.ragged())
     if len(items) == 1:
         items = item_columns(items[0], grid.header)
+    if arm is None:
+        arm = MODEL if MODEL in grid.header and ARM not in grid.header else ARM
+    if grid.header.count(METRIC) == grid.header.count(VALUE) == 1:
+        grid = _widened(grid, arm, items)
     sources = [condition.column for condition in made.values()]
     wanted = [one for one in metrics if one not in made]
     options = {arm: "--arm-column", **dict.fromkeys(items, "--item")}
@@ -174,11 +184,36 @@ def _from_lines(
     if several is not None and not repeats:
         raise _repeated(grid, arm, items, several, [number for number, _ in cells[several]])
     lines = sum(map(len, cells.values()))
-    found = _arranged(
+    found = arranged(
         {place: [row for _, row in rows] for place, rows in cells.items()},
         *(chosen, left_out, lines if several is not None else 0, log),
     )
     return found._replace(statuses=_statuses(grid, left_out))
+
+
+def _widened(grid: Grid, arm: str, items: list[str]) -> Grid:
+    """Return a table with a line for each value as one with a column for each metric."""
+    for column, option in ((arm, "--arm-column"), *((one, "--item") for one in items)):
+        _check_column(grid, column, option)
+    keys = [grid.header.index(one) for one in (arm, *items)]
+    metric, value = grid.header.index(METRIC), grid.header.index(VALUE)
+    metrics = list(dict.fromkeys(row[metric] for _, row in grid.lines))
+    lines: dict[tuple[str, ...], list[tuple[int, dict[str, str]]]] = {}
+    for number, row in grid.lines:
+        if not row[metric]:
+            raise InputError(f"{grid.place(number)} names no metric: fill it in")
+        rows = lines.setdefault(tuple(row[k] for k in keys), [])
+        into = next((cells for _, cells in rows if row[metric] not in cells), None)
+        if into is None:  # the first value of the cell, or a repeat
+            into = {}
+            rows.append((number, into))
+        into[row[metric]] = row[value]
+    wide = [
+        (number, [*key, *(cells.get(one, "") for one in metrics)])
+        for key, rows in lines.items()
+        for number, cells in rows
+    ]
+    return grid._replace(header=[arm, *items, *metrics], lines=wide)
 
 
 def _statuses(grid: Grid, columns: Iterable[str]) -> dict[str, str]:
@@ -269,7 +304,7 @@ def _words(columns: Iterable[str]) -> str:
     return word(",".join(columns))
 
 
-def _arranged(
+def arranged(
     cells: Mapping[Place, list[list[float]]],
     metrics: list[str],
     left_out: Mapping[str, str],

@@ -85,6 +85,26 @@ def chance(probability: float) -> str:
     return "1" if rest < 1e-9 else f"{probability:.{1 - math.floor(math.log10(rest)) - 1}f}"
 
 
+def percent(probability: float) -> str:
+    """Write a probability as a percentage that is never rounded to 0 or 100.
+
+    Examples
+    --------
+    >>> percent(0.93871), percent(0.0412), percent(0.9957), percent(0.99999), percent(1e-6)
+    ('94%', '4.1%', '99.6%', '>99.9%', '<0.1%')
+    >>> percent(float("nan"))
+    ''
+    """
+    if not math.isfinite(probability):
+        return ""
+    if probability < 0.0005:
+        return "<0.1%"
+    if probability >= 0.9995:
+        return ">99.9%"
+    places = 1 if probability < 0.0995 or probability >= 0.985 else 0
+    return f"{100.0 * probability:.{places}f}%"
+
+
 def fixed(value: float, places: int) -> str:
     """Write a number with so many digits after the point, without a sign where it is 0.
 

@@ -9,8 +9,10 @@ from typing import Any
 from psips.errors import InputError, quote
 
 
-def read_json(text: str | bytes) -> Any:
+def read_json(text: str | bytes, constants: bool = False) -> Any:
     """Read JSON; an error says what no reader would understand as another does.
+
+    ``constants`` allows NaN and Infinity, which some programs write.
 
     Examples
     --------
@@ -27,8 +29,8 @@ def read_json(text: str | bytes) -> Any:
         return json.loads(
             text,
             object_pairs_hook=_distinct,
-            parse_float=_finite,
-            parse_constant=_refuse,
+            parse_float=float if constants else _finite,
+            parse_constant=float if constants else _refuse,
         )
     except RecursionError:
         raise InputError("the JSON is nested too deeply") from None

@@ -9,12 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from psips._core import spans
 from psips.aliases import Floats, Ints
 from psips.errors import InputError, quote
 from psips.input.seeds import Key
-from psips.kernels.belief import spans
-from psips.kernels.model import Model
-from psips.kernels.scatter import empty_scatter
 from psips.problem import Problem
 from psips.problem.exact import with_facts, without
 from psips.rules import STOPPING, Rules
@@ -24,6 +22,8 @@ from psips.session.engine import Engine
 from psips.session.engines import engine_for
 from psips.session.mixed import MixedEngine
 from psips.session.status import settled
+from psips.state.belief import empty_scatter
+from psips.state.model import Model
 from psips.study import Study
 
 LOOKS = 100  # of a long history this many moments are looked at

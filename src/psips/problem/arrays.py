@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 from psips.aliases import Floats
-from psips.kernels.model import BALL, BOX, Model
 from psips.problem.coordinates import (
     Coordinates,
     orthonormal,
@@ -20,6 +19,7 @@ from psips.problem.design import g_optimal
 from psips.problem.noise import KNOWN, noise_model
 from psips.problem.parameters import Ball
 from psips.problem.stated import Facts, Stated
+from psips.state.model import BALL, BOX, Model
 
 LATER = 1e-300  # a tolerance that is a part of the control's value, before that is known
 

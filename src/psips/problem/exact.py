@@ -3,7 +3,7 @@
 One result of an arm tells all of such a metric: comparisons and limits in it are facts. So the
 kernels are given the other metrics, what is left of the problem (`without`), and the facts
 beside them: between whom a comparison is open at all, and who breaks a limit (`state_facts`).
-What a fact says of two answers is in `psips.kernels.halfspace`.
+What a fact says of two answers is in `src/core/constraint.h`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import numpy as np
 from psips.aliases import Floats, Mask
 from psips.errors import InputError, listing, quote
 from psips.input.checks import frozen
-from psips.kernels.model import Model
 from psips.problem.limits import ONLY, keeping
 from psips.problem.parameters import Ball, Box, Prior
 from psips.problem.stated import Facts, Stated
 from psips.problem.tolerance import Tolerance
+from psips.state.model import Model
 
 P = TypeVar("P", bound=Stated)
 

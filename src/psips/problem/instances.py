@@ -124,7 +124,7 @@ class Instance:
     @cached_property
     def pareto_set(self) -> tuple[str, ...]:
         """Names of the answers that are Pareto-optimal."""
-        from psips.kernels.pareto import pareto_mask  # compiled: import where it is used
+        from psips._core import pareto_mask
 
         inward = self.problem.inward(self.means)
         if self.problem.limits:

@@ -22,9 +22,9 @@ import numpy as np
 from psips.aliases import Floats, Mask
 from psips.errors import InputError, quote, unknown
 from psips.input.quantities import parse_number
-from psips.kernels.model import LimitModel
 from psips.problem.scales import Scale
 from psips.problem.tolerance import beaters, holders
+from psips.state.model import LimitModel
 
 ONLY = "limit"  # the direction of a metric that is no objective
 _COMPARED = re.compile(r"(?P<metric>.+?)\s*(?P<sign><=|>=)\s*(?P<bound>.+)")

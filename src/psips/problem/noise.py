@@ -20,9 +20,9 @@ from psips.input.checks import (
     read_positive,
     read_variances,
 )
-from psips.kernels.codes import FEWEST
-from psips.kernels.model import EACH, OWN, POOLED, SHARED, NoiseModel
 from psips.problem.scales import Scale
+from psips.state.codes import FEWEST
+from psips.state.model import EACH, OWN, POOLED, SHARED, NoiseModel
 
 KNOWN, ESTIMATE, PER_ARM = "known", "estimate", "per-arm"
 UNKNOWN = (ESTIMATE, PER_ARM)

@@ -11,7 +11,7 @@ import numpy as np
 from psips.aliases import Floats
 from psips.errors import InputError, quote
 from psips.input.checks import Nested, by_name, fit, nested
-from psips.kernels.model import BALL, BOX, EVERYTHING
+from psips.state.model import BALL, BOX, EVERYTHING
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,6 @@ from psips.input.checks import (
     read_positive,
 )
 from psips.input.names import as_recorded
-from psips.kernels.model import Model
 from psips.notebook import card, names
 from psips.problem.arrays import coordinates_of, model_of
 from psips.problem.blocks import check_blocks, check_size_of_blocks
@@ -46,6 +45,7 @@ from psips.problem.recorded import read_record
 from psips.problem.scales import Scale, read_scale
 from psips.problem.stated import Stated
 from psips.problem.tolerance import read_epsilon
+from psips.state.model import Model
 
 MOST_WITH_HOLES = 8  # objectives, if results may have holes: patterns of them are counted
 

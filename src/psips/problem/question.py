@@ -10,8 +10,8 @@ import numpy as np
 
 from psips.errors import InputError, quote
 from psips.input.checks import read_positive
-from psips.kernels.codes import COUNT, SETTLE
 from psips.problem.problem import Problem
+from psips.state.codes import COUNT, SETTLE
 
 ROUNDING = 1e-9  # of a budget, so that ten times 0.1 is 1
 
@@ -74,7 +74,7 @@ class Goal(NamedTuple):
     """What is to be proven instead of the whole set."""
 
     text: str  # as it was given
-    kind: int  # see `psips.kernels.codes`
+    kind: int  # see `psips.state.codes`
     number: int  # how many answers, or which one
 
 

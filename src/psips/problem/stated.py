@@ -12,13 +12,13 @@ import numpy.typing as npt
 from psips.aliases import Floats
 from psips.errors import unknown
 from psips.input.checks import frozen
-from psips.kernels.model import LimitModel
 from psips.problem.limits import Limit, limit_model
 from psips.problem.noise import NoiseGuess, read_some
 from psips.problem.parameters import Ball, Box, Limits, Prior, check_inside
 from psips.problem.parameters import limits as bounds_of
 from psips.problem.scales import Scale
 from psips.problem.tolerance import Tolerance
+from psips.state.model import LimitModel
 
 
 class Facts(NamedTuple):
@@ -95,7 +95,7 @@ class Stated:
 
     @property
     def marginal(self) -> bool:
-        """Whether proofs go by each arm and objective, see `psips.kernels.marginal`."""
+        """Whether proofs go by each arm and objective, see `src/core/evidence/capital.h`."""
         return self.covariance is None or self.covariance.ndim == 3 or self.partial
 
     @property

@@ -52,8 +52,6 @@ def changes(state: State, events: Sequence[Event]) -> str:
 
 def log(found: Verification, state: State) -> str:
     """Say whether the log verifies, and which versions wrote and read it."""
-    import numba
-
     rows = [["events", f"{found.events:,}"], ["hash of the last event", found.head]]
     rows += [["problem", problem] for problem in found.problems]
     rows += [["note", note] for note in found.notes]
@@ -64,7 +62,6 @@ def log(found: Verification, state: State) -> str:
     current = {
         "psips": __version__,
         "numpy": np.__version__,
-        "numba": numba.__version__,
         "python": platform.python_version(),
     }
     rows.append(["versions at registration", created])

@@ -19,6 +19,7 @@ from psips.report.appendix import changes, features, in_utc, log
 from psips.report.choice import chosen
 from psips.report.design import design_of
 from psips.report.page import figures, legend, page, table
+from psips.report.pairs import pairs
 from psips.report.verdict_words import verdict_words
 from psips.rules.promises import (
     evidence_caption,
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from psips.session import Session
     from psips.session.status import Status
 
+FIRST = 2  # fronts on the first page, in two metrics each; the others come after it
+SUMMARY = 12  # answers of a table on the first page; all of more come after it
 PLANE = (4.6, 4.0)  # inches of a front: its letters can be read on a telephone
 COURSE = (4.6, 4.2)  # the same of what is drawn over time
 
@@ -71,19 +74,23 @@ def report(
         f'<p class="small">Report written {in_utc(at)} by psips {__version__}.</p>',
         _answer(state, known),
         _held(study),
-        _tolerance(study, known),
+        front_of(study, known, FIRST),
+        _verdicts(state, known, SUMMARY),
+        chosen(state, weights, reference),
+        '<div class="appendix">',
+        _others(study, known),
         _promise(state),
+        _tolerance(study, known),
+        pairs(study),
         design_of(state),
         _measured(state, known, at),
         _noise(state.problem, known),
         _assumptions(study.diagnosis()),
-        front_of(study, known),
-        _verdicts(state, known),
-        chosen(state, weights, reference),
-        _course(study),
         changes(state, events),
         log(found, state),
+        _course(study),
         features(state.problem),
+        "</div>",
     ]
     return page(f"{study.name}: report", parts)
 
@@ -165,6 +172,7 @@ def _promise(state: State) -> str:
     if problem.limits:
         within_limits = f", of those that keep the limits: {'; '.join(problem.limit_texts)}"
     return (
+        "<h2>What is promised</h2>\n"
         "<p>An answer is Pareto-optimal if no other is at least as good in every objective and "
         f"better in one{escape(within_limits)}. What the stopping rule promises: "
         f"{escape(promise(rules, problem))} Proofs (below) hold whatever rule is used to stop: "
@@ -256,8 +264,11 @@ def _assumptions(found: Diagnosis) -> str:
     )
 
 
-def front_of(source: Session | Study, known: Status) -> str:
-    """Return the section with the front of a session or study, by its status."""
+def front_of(source: Session | Study, known: Status, most: int | None = None) -> str:
+    """Return the section with the front of a session or study, by its status.
+
+    With ``most`` at most so many pairs of metrics.
+    """
     if not known.candidate_set:
         return ""
     problem = source.problem
@@ -275,20 +286,39 @@ def front_of(source: Session | Study, known: Status) -> str:
             " The broken line is the front in the two objectives drawn: an answer behind it "
             "may be optimal for its other objectives."
         )
-    size = (PLANE[0], front_height(problem, PLANE[1]))
     drawn = []
-    pairs: list[Any] = list(combinations(problem.objectives, 2)) or [None]
-    for pair in pairs:
-        ax = plots.detached(size)
-        drawn.append(plots.front(source, ax, pair, legend=False, status=known).figure)
+    planes: list[Any] = list(combinations(problem.objectives, 2)) or [None]
+    for pair in planes[:most]:
+        drawn.append(_plane(source, known, pair))
     return f"<h2>The front</h2>\n{figures(drawn, caption, legend(used_marks(known)))}"
 
 
-def _verdicts(state: State, known: Status) -> str:
+def _plane(source: Session | Study, known: Status, pair: Any) -> Any:
+    """Draw the front in two metrics."""
+    ax = plots.detached((PLANE[0], front_height(source.problem, PLANE[1])))
+    return plots.front(source, ax, pair, legend=False, status=known).figure
+
+
+def _others(study: Study, known: Status) -> str:
+    """Return what the first page leaves out: the front in other metrics, more answers."""
+    text = ""
+    rest = list(combinations(study.problem.objectives, 2))[FIRST:]
+    if known.candidate_set and rest:
+        drawn = [_plane(study, known, pair) for pair in rest]
+        caption = "As on the first page, in the other pairs of metrics."
+        text += f"<h2>The front in other metrics</h2>\n{figures(drawn, caption)}"
+    if len(known.answers) > SUMMARY:
+        text += _verdicts(study.state, known)
+    return text
+
+
+def _verdicts(state: State, known: Status, most: int | None = None) -> str:
+    """Return what is found and proven of the answers; of many the first, candidates above."""
     proven = kind_of_promise(state.rules) == PROVEN
     head = ["answer", "finding", "probability of being optimal", "proof", "reason"]
     rows = []
-    for answer, row in known.answers.iterrows():
+    order = known.answers.sort_values("candidate", ascending=False, kind="stable")
+    for answer, row in order.head(most or len(order)).iterrows():
         name = f"{answer} (also {row['also']})" if row["also"] else answer
         words = verdict_words(known, proven, row["candidate"], row["verdict"])
         rows.append(
@@ -299,8 +329,9 @@ def _verdicts(state: State, known: Status) -> str:
         if known.stopped
         else "Candidates are the Pareto set of the estimates; nothing is concluded yet."
     )
+    title = "Answers" if most is None or len(order) <= most else f"The first {most} answers"
     return (
-        f"<h2>Answers</h2>\n<p>{finding} Proof: what is proven of each answer by now; "
+        f"<h2>{title}</h2>\n<p>{finding} Proof: what is proven of each answer by now; "
         f"{escape(verdicts_promise(state.rules, state.problem))}. "
         "After &ldquo;about n more&rdquo; results the odds of a proof are even.</p>\n"
         f"{table(head, rows)}"

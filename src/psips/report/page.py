@@ -53,7 +53,9 @@ code { font-size: 0.85em; overflow-wrap: anywhere; }
   td:empty { display: none; }
   td[data-label]:not(:first-child)::before { content: attr(data-label) ": "; color: #555; }
 }
-@media print { body { font-size: 10pt; max-width: none; padding: 0; }
+@media screen { .appendix { border-top: 3px solid #0072b2; margin-top: 3rem; } }
+@media print { .appendix { break-before: page; }
+  body { font-size: 10pt; max-width: none; padding: 0; }
   .wide { overflow: visible; } table { font-size: 8pt; }
   .drawn { grid-template-columns: minmax(0, 24rem); }
   thead { display: table-header-group; }

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from psips.errors import InputError, check_keys, quote, unknown
 from psips.input.quantities import expected_of
-from psips.kernels.codes import WHOLE
 from psips.rules.sampling import DRAWS, SAMPLING, TRACKING, SamplingRule
 from psips.rules.stopping import CALIBRATION, STOPPING, StoppingRule
 from psips.rules.tuning import CONSTANTS, USING, Tuning, as_number, by_own_names
+from psips.state.codes import WHOLE
 
 if TYPE_CHECKING:
     from psips.aliases import Floats
@@ -67,7 +67,8 @@ class Rules:
     expected_results : number or (low, high), optional
         How many measurements in all the experiment is expected to take: the threshold of
         "glr" with "measured" is lowest about there, and higher elsewhere, so that delta is
-        the same. A number N stands for N / 2 to 2 N. If left out, from 100 on to 20,000.
+        the same. A number N stands for N / 2 to 2 N. If left out, from 50 an
+        option on, see `psips.rules.program.window`.
     confidence : float, optional
         1 - delta, for those who think in it; give one of the two.
     **others
@@ -275,8 +276,8 @@ class Rules:
         """Return the rules as a run follows them, checked against problem and goal."""
         import numpy as np  # here, so that names of rules are there without the kernels
 
-        from psips.kernels.state import Options
         from psips.rules import program
+        from psips.state.run import Options
 
         self.check(problem, goal)
         sampling, stopping, literal = self._sampling, self._stopping, self.draws == "literal"
@@ -304,4 +305,9 @@ class Rules:
             np.array([WHOLE, 0] if goal is None else [goal.kind, goal.number]),
         )
         steps = program.steps_of(sampling, stopping, literal, problem, goal)
-        return program.Program(*steps, options, stopping, literal, sampling.rival)
+        chooser, stopper = (
+            None if isinstance(rule.step, str) else rule.step for rule in (sampling, stopping)
+        )
+        return program.Program(
+            *steps, options, stopping, literal, sampling.rival, chooser, stopper
+        )

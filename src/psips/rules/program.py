@@ -3,41 +3,42 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from psips.errors import InputError, NoProofError, listing
-from psips.kernels.codes import NOBODY, TRACK
-from psips.kernels.model import BALL
 from psips.problem import Problem
 from psips.problem.parameters import Ball
 from psips.problem.question import Goal
 from psips.rules.sampling import SAMPLING, SamplingRule
 from psips.rules.stopping import CALIBRATION, PROVEN, STOPPING, StoppingRule
+from psips.state.codes import NOBODY
+from psips.state.model import BALL
 
 if TYPE_CHECKING:
-    from psips.kernels.state import Options
-    from psips.kernels.thresholds import Calibration
+    from psips.state.calibration import Calibration
+    from psips.state.run import Options
 
-COVER, SET = "judging:renew_cover", "judging:renew_set"
-LIMITED = "limited:renew_limited"
-LOW, HIGH = math.log(100.0), math.log(20_000.0)  # measurements between which delta is spent
-# Where the user says how many measurements are expected:
-AROUND = 2.0  # factor on either side of a number: more forgives wrong guesses, and saves less
-COMPARED = 3.0  # of h options inform a comparison at first: fewer widen the window, likewise
+COVER, SET, LIMITED = "cover", "set", "limited"  # how the candidate set is brought up to date
+LOW = 50.0  # measurements of an option from which on delta is spent: few experiments end before
+HIGH = 5_000.0  # .. times sqrt(h) in all, up to which: less saves there, and costs near-ties
+COMPARED = 3.0  # of h options inform a comparison at first
+AROUND = 2.0  # factor on either side of a number expected: more forgives, and saves less
 
 
 class Program(NamedTuple):
     """Rules as a run follows them."""
 
-    choose: str  # kernels, as module:function
+    choose: str  # steps of the core, see src/core/steps.h
     renew: str
     judge: str
     options: Options
     stopping: StoppingRule
     published: bool  # draws one by one
     rival: bool  # the sampling rule has a state of its own
+    chooser: Any = None  # a sampling rule written in Python, see `psips.session.own_rules`
+    stopper: Any = None  # a stopping rule written in Python
 
     @property
     def covers(self) -> bool:
@@ -47,18 +48,12 @@ class Program(NamedTuple):
     @property
     def weighs(self) -> bool:
         """Whether it stops by the likelihood ratio against every other set."""
-        return self.judge in ("judging:judge_glr", "limited:judge_limited")
-
-    @property
-    def plain_ahead(self) -> bool:
-        """Whether asks ahead of the first results go by the exploration weights alone."""
-        learns = self.options.learner != NOBODY and not self.published
-        return learns and self.options.tracking == TRACK
+        return self.judge in ("glr", "limited")
 
     def endless(self) -> Program:
         """Return the same without an end."""
         never = STOPPING["never"]
-        return self._replace(judge=never.step, stopping=never)
+        return self._replace(judge=str(never.step), stopping=never, stopper=None)
 
 
 def check_fit(sampling: SamplingRule, stopping: StoppingRule, problem: Problem) -> None:
@@ -206,12 +201,15 @@ def steps_of(
     problem: Problem,
     goal: Goal | None,
 ) -> tuple[str, str, str]:
-    """Return the steps of the loop: choose, renew, judge."""
+    """Return the steps of the loop: choose, renew, judge.
+
+    Where a rule is written in Python the core does what comes before it.
+    """
     if problem.limited:
         return sampling.limited, LIMITED, stopping.limited
     if literal:
         learns = sampling.learner != NOBODY
-        choose = "published:choose_published" if learns else sampling.step
+        choose = "published" if learns else sampling.step
         return choose, SET, stopping.literal
     renew = COVER if sampling.jumps or stopping.jumps else SET
     choose = sampling.step
@@ -221,7 +219,8 @@ def steps_of(
         choose = sampling.aiming or choose
     if goal is not None:
         choose = sampling.seeking or choose
-    return choose, renew, stopping.step
+    chosen = choose if isinstance(choose, str) else "opening"
+    return chosen, renew, stopping.step if isinstance(stopping.step, str) else "never"
 
 
 def eta_of(eta: float | str, literal: bool, problem: Problem) -> float:
@@ -254,17 +253,19 @@ def check_proof(
         raise NoProofError(unproven)
 
 
-def window(expected: float | tuple[float, float], h: int) -> tuple[float, float]:
+def window(expected: float | tuple[float, float] | None, h: int) -> tuple[float, float]:
     """Return the logs of measurements between which delta is spent if so many are expected.
 
     Parameters
     ----------
-    expected : number or (low, high)
+    expected : number or (low, high), optional
         Measurements in all. A number N stands for N / 2 to 2 N, and a range that is narrower
-        is widened to that: in fewer e-folds delta 0.3 would be exceeded.
+        is widened to that: in fewer e-folds delta 0.3 would be exceeded. If left out, from 50
+        an option to 5,000 sqrt(h): two options may take thousands each, hundreds of options
+        seldom do, because most of them are soon out of the way.
     h : int
         Options, or features if there are any. Among so many are measurements spread at
-        first, so that 3 / h of them inform a comparison (`psips.kernels.ratio.results_of`).
+        first, so that 3 / h of them inform a comparison (`src/core/likelihood_ratio.h`).
 
     Examples
     --------
@@ -272,7 +273,13 @@ def window(expected: float | tuple[float, float], h: int) -> tuple[float, float]
     [45, 600]
     >>> [round(math.exp(end)) for end in window((100, 1000), 2)]
     [100, 1000]
+    >>> [round(math.exp(end)) for end in window(None, 2)]
+    [100, 7071]
+    >>> [round(math.exp(end)) for end in window(None, 100)]
+    [150, 50000]
     """
+    if expected is None:
+        return math.log(LOW * min(h, COMPARED)), math.log(HIGH * math.sqrt(h))
     ends = expected if isinstance(expected, tuple) else (expected, expected)
     a, b = (math.log(end) for end in ends)
     around = math.log(AROUND)
@@ -290,8 +297,8 @@ def calibration_of(
     expected: float | tuple[float, float] | None = None,
 ) -> Calibration:
     """Return what the thresholds are made of."""
-    from psips.kernels.ratio import spending
-    from psips.kernels.thresholds import Calibration, log_q
+    from psips._core import spending
+    from psips.state.calibration import Calibration, log_q
 
     model = problem.model
     log_inverse = -math.log(delta)
@@ -306,7 +313,7 @@ def calibration_of(
     if calibration == "proven" and stopping.draws:
         sizes = range(model.n + 1)
         table = np.array([log_q(model, log_inverse, s) for s in sizes])
-    low, high = (LOW, HIGH) if expected is None else window(expected, model.h)
+    low, high = window(expected, model.h)
     return Calibration(
         CALIBRATION[calibration].code,
         log_inverse,

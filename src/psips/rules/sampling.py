@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from psips.kernels.codes import DIRECTED, MIXTURE, NOBODY, POSTERIOR, PROJECTED, TRACK
+from psips.state.codes import DIRECTED, MIXTURE, NOBODY, POSTERIOR, PROJECTED, TRACK
 
 if TYPE_CHECKING:
     from psips.problem import Problem
@@ -32,8 +32,9 @@ class SamplingRule:
     ----------
     about : str
         One line on what it does.
-    step : str
-        The kernel that chooses an arm, as module:function in `psips.kernels`.
+    step : str or object
+        The step of the core that chooses an arm, by its name in `src/core/steps.h`; or an
+        object with a method ``choose(state)``, see `psips.session.own_rules`.
     own : str
         The stopping rule that it brings along.
     calibration : str
@@ -41,14 +42,14 @@ class SamplingRule:
     jumps : bool
         Whether it draws from the alternative, so that a cover of it is kept up to date.
     learner : int
-        Who learns from those draws, see `psips.kernels.codes`.
+        Who learns from those draws, see `psips.state.codes`.
     proving : str
-        The kernel that chooses while a set that was predicted is proven; "" if it is ``step``.
+        The step that chooses while a set that was predicted is proven; "" if it is ``step``.
     aiming : str
-        The kernel that chooses while single answers are proven without one covariance for all
+        The step that chooses while single answers are proven without one covariance for all
         arms; "" if it is ``step``.
     seeking : str
-        The kernel that chooses while a goal other than the whole set is not reached; "" if it
+        The step that chooses while a goal other than the whole set is not reached; "" if it
         is one of the others.
     rival : bool
         Whether it has rounds and a state of its own.
@@ -59,13 +60,13 @@ class SamplingRule:
     any_noise : bool
         Whether noise may be estimated or differ from arm to arm, and results have holes.
     limited : str
-        The kernel that chooses where answers have to keep limits; "" if there is none.
+        The step that chooses where answers have to keep limits; "" if there is none.
     misfit : callable
         Of a problem: why the rule is not made for it, "" if it is.
     """
 
     about: str
-    step: str
+    step: Any
     own: str = "glr"
     calibration: str = ""
     jumps: bool = False
@@ -131,65 +132,65 @@ def _with_limits(problem: Problem) -> str:
 SAMPLING = {
     "directed": SamplingRule(
         "pulls what tells most of the piece of the alternative just drawn",
-        "choosing:choose_directed",
+        "directed",
         jumps=True,
         learner=DIRECTED,
-        proving="predicted:choose_predicted",
-        aiming="aiming:choose_aiming",
-        seeking="goals:choose_for_goal",
+        proving="predicted",
+        aiming="certified",
+        seeking="goal",
         any_noise=True,
-        limited="limited:choose_limited",
+        limited="limited",
     ),
     "projected": SamplingRule(
         "AdaHedge against the nearest point of the piece that was drawn",
-        "choosing:choose_projected",
+        "projected",
         jumps=True,
         learner=PROJECTED,
         any_noise=True,
     ),
     "posterior": SamplingRule(
         "PSIPS as published: AdaHedge against posterior draws",
-        "choosing:choose_posterior",
+        "posterior",
         own="posterior",
         jumps=True,
         learner=POSTERIOR,
     ),
     "uniform": SamplingRule(
         "an arm at random",
-        "choosing:choose_uniform",
+        "uniform",
         any_noise=True,
-        limited="choosing:choose_uniform",
+        limited="uniform",
     ),
     "round-robin": SamplingRule(
         "the arm with the fewest pulls",
-        "choosing:choose_round_robin",
+        "round_robin",
         any_noise=True,
-        limited="choosing:choose_round_robin",
+        limited="round_robin",
     ),
     "oracle": SamplingRule(
         "the optimal weights of the truth: a yardstick",
-        "choosing:choose_oracle",
+        "oracle",
         knows=True,
-        limited="choosing:choose_oracle",
+        limited="oracle",
     ),
     "two-stage": SamplingRule(
         "who keeps the limits first, then the front of these; a rival, for limits",
-        "limited:choose_two_stage",
+        "two_stage",
         own="two-stage",
         any_noise=True,
-        limited="limited:choose_two_stage",
+        limited="two_stage",
         misfit=_with_limits,
     ),
     "ape": SamplingRule(
         "APE (Kone et al. 2023): the arm least clear, or its nearest rival",
-        "rivals:choose_ape",
+        "ape",
         own="ape",
         rival=True,
         misfit=arms_one_by_one("ape"),
     ),
     "ege-sr": SamplingRule(
         "EGE-SR (Kone et al. 2024): divides a budget, successive rejects",
-        "fixed_budget:choose_rejects",
+        "ege_sr",
         own="ege-sr",
         rival=True,
         budgeted=True,
@@ -197,7 +198,7 @@ SAMPLING = {
     ),
     "ege-sh": SamplingRule(
         "EGE-SH (Kone et al. 2024): divides a budget, sequential halving",
-        "fixed_budget:choose_halving",
+        "ege_sh",
         own="ege-sh",
         rival=True,
         budgeted=True,
@@ -205,21 +206,21 @@ SAMPLING = {
     ),
     "elimination": SamplingRule(
         "Auer et al. 2016: all arms not yet accepted or dropped, in turn",
-        "rivals:choose_elimination",
+        "elimination",
         own="elimination",
         rival=True,
         misfit=arms_one_by_one("elimination"),
     ),
     "top-two": SamplingRule(
         "Top-Two Thompson Sampling (Russo 2016), for one objective",
-        "rivals:choose_top_two",
+        "top_two",
         own="posterior",
         rival=True,
         misfit=_one_objective,
     ),
     "track-and-stop": SamplingRule(
         "Crepon et al. 2024: weights climb the gradient of the likelihood ratio",
-        "gradient:choose_track_and_stop",
+        "track_and_stop",
         calibration="heuristic",
         rival=True,
     ),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from psips.kernels import codes
 from psips.rules.evidence import (
     BUDGET,
     CLAIMS,
@@ -27,6 +26,7 @@ from psips.rules.evidence import (
     of_verdicts,
 )
 from psips.rules.sampling import arms_one_by_one, fits_all
+from psips.state import codes
 
 if TYPE_CHECKING:
     from psips.problem import Problem
@@ -84,8 +84,9 @@ class StoppingRule:
     ----------
     about : str
         One line on what it does.
-    step : str
-        The kernel that judges the results, as module:function in `psips.kernels`.
+    step : str or object
+        The step of the core that judges the results, by its name in `src/core/steps.h`; or an
+        object with a method ``should_stop(state)``, see `psips.session.own_rules`.
     promise : str
         What stands behind delta: one of the kinds above.
     caption : str
@@ -107,7 +108,7 @@ class StoppingRule:
     draws : bool
         Whether it counts draws that agree.
     literal : str
-        Its kernel in the published loop, "" if it is no part of that.
+        Its step in the published loop, "" if it is no part of that.
     predicts : bool
         Whether it predicts sets and keeps accounts of them.
     settles : bool
@@ -123,7 +124,7 @@ class StoppingRule:
     partner : str
         The only sampling rule that it goes with, "" if it goes with all.
     limited : str
-        Its kernel where answers have to keep limits; "" if it is not made for them.
+        Its step where answers have to keep limits; "" if it is not made for them.
     price : str
         How many measurements it takes beside the default, if it is proven and worth its price.
     measured : tuple
@@ -133,7 +134,7 @@ class StoppingRule:
     """
 
     about: str
-    step: str
+    step: Any
     promise: str
     caption: str
     nuance: Mapping[str, str] = field(default_factory=dict)
@@ -218,7 +219,7 @@ _NEAR_TIES = (
 STOPPING = {
     "glr": StoppingRule(
         "stops when the likelihood ratio against all other sets is large",
-        "judging:judge_glr",
+        "glr",
         promise=BY_CALIBRATION,
         caption=(
             "Evidence: how much less likely the data are under the likeliest other Pareto "
@@ -232,12 +233,12 @@ STOPPING = {
         unproven_for=_if_proven(_certificates("glr")),
         experience=_NEAR_TIES,
         any_noise=True,
-        limited="limited:judge_limited",
+        limited="limited",
         measured=(("measured", 1.0), ("heuristic", 1.0), ("proven", 1.0)),
     ),
     "posterior": StoppingRule(
         "stops when M posterior draws all agree with the candidate",
-        "judging:judge_posterior",
+        "posterior",
         promise=BY_CALIBRATION,
         caption=_POSTERIOR
         + (
@@ -253,7 +254,7 @@ STOPPING = {
         unproven_for=_if_proven(_posterior_lemma),
         experience=_NEAR_TIES,
         draws=True,
-        literal="published:judge_published",
+        literal="published",
         measured=(
             ("heuristic", 1.0),
             ("sharp", 2.0),
@@ -264,7 +265,7 @@ STOPPING = {
     ),
     "certified": StoppingRule(
         "stops when every answer is proven in or out; proven, any sampling",
-        "judging:judge_certified",
+        "certified",
         promise=PROVEN,
         price="2 to 3 times",
         caption="Answers proven in or out. The rule stops when all are.",
@@ -277,7 +278,7 @@ STOPPING = {
     ),
     "predicted": StoppingRule(
         "predicts a set, then proves it from later results; proven",
-        "predicted:judge_predicted",
+        "predicted",
         promise=PROVEN,
         price="about 1.5 times",
         caption=(
@@ -294,7 +295,7 @@ STOPPING = {
     ),
     "bayes": StoppingRule(
         "stops when the posterior probability of another set is at most delta",
-        "judging:judge_bayes",
+        "bayes",
         promise=BAYESIAN,
         caption=_POSTERIOR + "The rule stops at delta.",
         curve=PROBABILITY,
@@ -306,7 +307,7 @@ STOPPING = {
     ),
     "ape": StoppingRule(
         "stops when confidence intervals settle every arm in or out",
-        "rivals:judge_ape",
+        "ape",
         promise=BY_CALIBRATION,
         caption=_POSTERIOR + _INTERVALS,
         evidence=of_intervals,
@@ -318,7 +319,7 @@ STOPPING = {
     ),
     "elimination": StoppingRule(
         "stops when every arm is accepted or dropped",
-        "rivals:judge_elimination",
+        "elimination",
         promise=BY_CALIBRATION,
         caption=_POSTERIOR + _INTERVALS,
         evidence=of_intervals,
@@ -344,13 +345,13 @@ STOPPING = {
             misfit=arms_one_by_one(name),
         )
         for name, step in (
-            ("ege-sr", "fixed_budget:judge_rejects"),
-            ("ege-sh", "fixed_budget:judge_halving"),
+            ("ege-sr", "ege_sr"),
+            ("ege-sh", "ege_sh"),
         )
     },
     "two-stage": StoppingRule(
         "stops when it is clear who keeps the limits, and who of these is optimal",
-        "limited:judge_two_stage",
+        "two_stage",
         promise=BY_CALIBRATION,
         caption=_POSTERIOR + "The rule does not look at it: it goes by likelihood ratios.",
         curve=PROBABILITY,
@@ -358,20 +359,20 @@ STOPPING = {
         unproven=_COMPARED_WITH,
         any_noise=True,
         partner="two-stage",
-        limited="limited:judge_two_stage",
+        limited="two_stage",
     ),
     "never": StoppingRule(
         "goes on until it is told to end",
-        "judging:judge_never",
+        "never",
         promise=NONE,
         caption=_POSTERIOR + "The rule never stops.",
         evidence=of_nothing,
         curve=PROBABILITY,
         unproven="never stops and claims nothing",
         experience="does not stop",
-        literal="published:judge_unpublished",
+        literal="never_published",
         prior=True,
         any_noise=True,
-        limited="judging:judge_never",
+        limited="never",
     ),
 }

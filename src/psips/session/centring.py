@@ -25,8 +25,8 @@ from dataclasses import replace
 import numpy as np
 
 from psips.aliases import Floats, Mask
-from psips.kernels.model import BALL, BOX, Model
-from psips.kernels.noise import Source
+from psips.state.model import BALL, BOX, Model
+from psips.state.source import Source
 
 FAR = 2.0**20  # standard deviations of the noise from 0
 DIGITS = 26  # binary, of a centre

@@ -13,6 +13,9 @@ from psips.problem import Problem
 from psips.rules import SAMPLING, Rules
 from psips.rules.guarantee import choices_for
 
+THESE, LIKE_THESE = "these", "like these"  # items that a question is of
+EITHER = ("glr", "never")  # rules that know how to count them
+
 
 def read_rules(
     problem: Problem, rules: Rules | None, choices: Mapping[str, Any], goal: str | None = None
@@ -35,6 +38,31 @@ def read_rules(
     if choices:
         raise InputError(f"give either rules or {next(iter(choices))!r}, not both")
     return rules
+
+
+def read_population(problem: Problem, rules: Rules, given: object) -> str:
+    """Read of which items the question is.
+
+    Examples
+    --------
+    >>> problem = Problem(objectives=["gain"], arms=2, blocks=True)
+    >>> read_population(problem, Rules(), "these")
+    Traceback (most recent call last):
+    psips.errors.InputError: a question of these items needs a list of all of them: register ...
+    """
+    if given not in (THESE, LIKE_THESE):
+        raise InputError(f"of must be {THESE!r} or {LIKE_THESE!r}, got {quote(given)}")
+    if given == THESE and not problem.items:
+        raise InputError(
+            "a question of these items needs a list of all of them: register it with "
+            "blocks=[...]"
+        )
+    if given == THESE and rules.stopping not in EITHER:
+        raise InputError(
+            f"a question of these items needs the stopping rule {' or '.join(EITHER)}, got "
+            f"{rules.stopping!r}"
+        )
+    return str(given)
 
 
 def check_budgeted(rules: Rules, budget: float | None) -> None:

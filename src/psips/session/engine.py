@@ -8,35 +8,36 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from importlib import import_module
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
+from psips._core import (
+    ASK,
+    FEW_ANSWERS,
+    NO_ARM,
+    NO_ROOM,
+    PREDICT,
+    RUN,
+    TELL,
+    Rules,
+    change_probability,
+    conclude_account,
+    drive,
+    learn,
+    least_freedom,
+    looked_at,
+    probabilities,
+    pull,
+    refit,
+    survey,
+    weigh_account,
+    weigh_ratio,
+    weigh_smaller,
+)
 from psips.aliases import Floats, Ints, Mask, Stream
 from psips.attention import attentively
-from psips.kernels.accounts import (
-    Account,
-    conclude_account,
-)
-from psips.kernels.belief import RESULTS, Belief, empty_belief, learn, settle
-from psips.kernels.budget import NO_ROOM
-from psips.kernels.cover import CONSTRAINTS, RECORDS, Cover, capacity_for
-from psips.kernels.front import MEMBERS, Front
-from psips.kernels.functionals import weigh_account
-from psips.kernels.jit import address, no_steps
-from psips.kernels.loop import ASK, PREDICT, RUN, TELL, drive
-from psips.kernels.model import OWN, POOLED, Model
-from psips.kernels.moderation import least_freedom
-from psips.kernels.noise import Source, nowhere
-from psips.kernels.outcome import HINT, OUTCOMES, STOPPED, Outcome
-from psips.kernels.posterior import OWN as REFRESHED
-from psips.kernels.ratio import looked_at
-from psips.kernels.rival import Rival, empty_rival
-from psips.kernels.scatter import LEAST
-from psips.kernels.scene import LITERALS, PROPOSALS, Scene, empty_scene
-from psips.kernels.state import ASKED, LEARN, NEW, REBUILD, STEPS, Learner, Run, empty_learner
 from psips.rules.program import Program
 from psips.session.centring import (
     centre_of,
@@ -48,10 +49,43 @@ from psips.session.centring import (
     variances_of,
 )
 from psips.session.limited import change_within, probabilities_within
+from psips.session.own_rules import CHOOSE, STOP, arm_of, seen_by_rules, verdict_of
 from psips.session.parts import arrays_of, fill, fill_arrays, plain_of
 from psips.session.predictions import Predictions
 from psips.session.restoring import check_state, require
 from psips.session.uncertainty import Uncertainty
+from psips.state.account import Account
+from psips.state.belief import LEAST, RESULTS, Belief, empty_belief
+from psips.state.model import OWN, POOLED, Model
+from psips.state.posterior import OWN as REFRESHED
+from psips.state.run import (
+    ASKED,
+    EVIDENCE,
+    HINT,
+    NEW,
+    OUTCOMES,
+    STOPPED,
+    THRESHOLD,
+    Learner,
+    Outcome,
+    Rival,
+    Run,
+    empty_learner,
+    empty_rival,
+)
+from psips.state.search import (
+    CONSTRAINTS,
+    LITERALS,
+    MEMBERS,
+    PROPOSALS,
+    RECORDS,
+    Cover,
+    Front,
+    Scene,
+    capacity_for,
+    empty_scene,
+)
+from psips.state.source import Source
 
 FORMAT = 6  # of snapshots
 SWIFT = 100  # answers up to which a step takes no time that anybody would cut short
@@ -94,9 +128,8 @@ class Engine(Uncertainty):
         self.rival: Rival = empty_rival(model)
         self._outcome: Floats = np.zeros(OUTCOMES)
         self._outcome[HINT + 1] = -1.0
-        self._nowhere = nowhere(model)
-        self._steps: dict[str, Any] = {}
-        self._shared = no_steps(STEPS)
+        self._rules = Rules(program.choose, program.renew, program.judge)
+        self._exploring = Rules("explore", program.renew, program.judge)  # numbers too coarse
         self._latest, self._result = np.ones(2, np.int64), np.zeros(model.d)
         self._judged = 0  # results at the last judgement
         self._passed: list[int] = []  # with a tolerance: the set that passed first,
@@ -128,7 +161,6 @@ class Engine(Uncertainty):
             self._outcome,
             self.key,
             self.room,
-            self._shared,
             self._latest,
             self._result,
         )
@@ -141,7 +173,14 @@ class Engine(Uncertainty):
         N0, B0 = self._imagined()
         if not self.model.unstructured:
             self.belief.sums[:] = np.nan if sums is None else sums
-        settle(self.model, self.belief, pulls, pulls + N0, B + B0)
+        belief, model, N = self.belief, self.model, pulls + N0
+        belief.pulls[:], belief.N[:], belief.B[:] = pulls, N, B + B0
+        belief.tally[RESULTS] = pulls.sum()
+        if model.unstructured:
+            belief.theta[:] = belief.B / np.where(N > 0, N, 1.0)[:, None]
+        else:
+            belief.V[:] = model.xi * np.eye(model.h) + model.A.T @ (N[:, None] * model.A)
+            refit(model, belief)
 
     def without_prior(self) -> Engine:
         """Return a run that knows the results alone, or this one if there is no prior."""
@@ -174,21 +213,8 @@ class Engine(Uncertainty):
         self._learn(arm, x, *where, **how)
 
     def _learn(self, arm: int, x: Floats) -> None:
-        belief = self.belief
-        if self._averages:  # nothing to compile for
-            belief.pulls[arm] += 1.0
-            belief.N[arm] += 1.0
-            belief.tally[RESULTS] += 1
-            belief.B[arm] += x
-            belief.theta[arm] = belief.B[arm] / belief.N[arm]
-        else:
-            learn(self.model, belief, arm, x)
+        learn(self.model, self.belief, arm, x)
         self.learner.pending[arm] = max(0.0, self.learner.pending[arm] - 1.0)
-
-    @property
-    def _averages(self) -> bool:
-        """Whether a result counts in its arm's mean and nowhere else."""
-        return self.model.unstructured and not len(self.belief.scatter.C)
 
     def judge(self) -> None:
         """Bring candidate set and stopping rule up to date with the results."""
@@ -200,7 +226,11 @@ class Engine(Uncertainty):
         if self.ready:
             self._latest[NEW] = max(1, self.results - self._judged)
             self._judged = self.results
-            self._drive(TELL, self._nowhere, self.key, 0)
+            self._drive(TELL)
+            if self.program.stopper is not None:
+                state = seen_by_rules(self, STOP, self.results)
+                stops, evidence, threshold = verdict_of(self.program.stopper, state)
+                self._outcome[[STOPPED, EVIDENCE, THRESHOLD]] = stops, evidence, threshold
 
     def _variances(self) -> Floats:
         """Return the variances (K, d) of one result of each arm, without features."""
@@ -239,33 +269,16 @@ class Engine(Uncertainty):
 
     def choose(self) -> int:
         """Return the arm to pull next."""
-        arm = self._ahead()
-        return self._drive(ASK, self._nowhere, self.key, 0) if arm < 0 else arm
-
-    def _ahead(self) -> int:
-        """Return the arm to pull while results do not suffice; -1 if the rule's step says it.
-
-        What the steps do themselves (`psips.kernels.choosing`): arms with too few results
-        first, then by the exploration weights. Here nobody waits for a compiler.
-        """
-        belief, learner = self.belief, self.learner
-        spare = self.room[0] - self.model.costs @ (belief.pulls + learner.pending)
-        if self.ready or spare < self.model.costs.max():
-            return -1
-        first = np.arange(self.model.K) if self.model.unstructured else self.model.first
-        results = belief.pulls[first] + learner.pending[first]
-        least = self.model.noise.least if self.model.unstructured else 1
-        if len(first) and results.min() < least:
-            arm = int(first[results.argmin()])
-        elif self.model.unstructured and len(belief.scatter.C):
-            return -1  # too few values in some objective, or all the same
-        elif self.program.plain_ahead:
-            learner.tally[ASKED] += 1
-            learner.played[:] += self.model.explore
-            arm = int((learner.played - belief.N - learner.pending).argmax())
-        else:
-            return -1
-        learner.pending[arm] += 1.0
+        arm = self._drive(ASK)
+        rule = self.program.chooser
+        if arm != NO_ARM or rule is None:
+            return arm
+        arm = arm_of(rule, seen_by_rules(self, CHOOSE, int(self.learner.tally[ASKED])))
+        spent = self.model.costs @ (self.belief.pulls + self.learner.pending)
+        if spent + self.model.costs[arm] > self.room[0]:
+            return NO_ROOM
+        self.learner.pending[arm] += 1.0
+        self.learner.played[arm] += 1.0
         return arm
 
     def run(self, source: Source, noise_key: Stream, results: int) -> bool:
@@ -279,33 +292,49 @@ class Engine(Uncertainty):
         if self.centre.any():
             source = moved_source(source, self.centre)
         self._latest[NEW] = 1  # each is judged
+        if self.program.chooser is not None or self.program.stopper is not None:
+            return self._run_one_by_one(source, noise_key, results)
         size = FIRST_SLICE  # one slice after the other, so that Ctrl-C is seen between them
         while True:
             begin = perf_counter()
             told = self.results
-            last = self._drive(RUN, source, noise_key, min(results, told + size))
+            last = self._drive(RUN, min(results, told + size), source, noise_key)
             self._judged = self.results
             if last == NO_ROOM or self.stopped or self.results >= results:
                 return last != NO_ROOM
             size = 2 * size if perf_counter() - begin < PAUSE else max(1, size // 2)
 
-    def _drive(self, mode: int, source: Source, noise_key: Stream, results: int) -> int:
+    def _run_one_by_one(self, source: Source, noise_key: Stream, results: int) -> bool:
+        """Do the same with a rule written in Python."""
+        while not self.stopped and self.results < results:
+            arm = self.choose()
+            if arm < 0:
+                return False
+            nth = int(self.belief.pulls[arm])
+            self._learn(arm, pull(source, noise_key, arm, nth, np.empty(self.model.d)))
+            self.judge()
+        return True
+
+    def _drive(
+        self,
+        mode: int,
+        results: int = 0,
+        source: Source | None = None,
+        noise_key: Stream | None = None,
+    ) -> int:
         """Do one step, or a slice of a run; one that can be long where Ctrl-C is seen."""
-        step = mode, source, noise_key, results
+        step = mode, results, source, noise_key
         if self.program.published or self.model.n > SWIFT:
             return attentively(self._step, *step, stop=self._scene.draw.made)
         return self._step(*step)
 
-    def _step(self, mode: int, source: Source, noise_key: Stream, results: int) -> int:
-        program = self.program
-        renew = self._address(program.renew)
-        choose = self._address(program.choose) if mode != TELL else 0
-        judge = self._address(program.judge) if mode != ASK else 0
-        if mode == RUN and not self._averages:
-            self._shared[LEARN] = self._address("loop:learn_pulled")
+    def _step(
+        self, mode: int, results: int, source: Source | None, noise_key: Stream | None
+    ) -> int:
+        rules = self._exploring if self.coarse.any() else self._rules
         while True:
             last = min(results, self._deadline) if self._waits else results
-            arm: int = drive(self._run, choose, renew, judge, source, noise_key, mode, last)
+            arm = drive(self._run, rules, source, noise_key, mode, last)
             if arm != PREDICT:
                 go_on = mode != ASK and self._prefers_smaller()
                 if mode == RUN and go_on:
@@ -318,7 +347,7 @@ class Engine(Uncertainty):
     def _prefers_smaller(self) -> bool:
         """With a tolerance, whether a run that has stopped had better go on a little.
 
-        Of the sets that are right people mean the smaller, see `psips.kernels.matched`. If it
+        Of the sets that are right people mean the smaller, see `src/core/smaller_set.h`. If it
         has passed as well, it is the set. If it has not, the run goes on for it until the
         results have grown by PATIENCE, and then ends with the set that had passed. It does not
         wait where results may end before: in a table told at once, with a budget, with items.
@@ -360,22 +389,8 @@ class Engine(Uncertainty):
 
     def _weigh_smaller(self, scene: Scene) -> tuple[int, float, float]:
         """Members that the smaller set leaves out, its evidence and threshold."""
-        from psips.kernels.matched import weigh_smaller, weigh_smaller_limited
-
         calibration = self.program.options.calibration
-        if self.limited:
-            return attentively(weigh_smaller_limited, scene, calibration)
         return attentively(weigh_smaller, scene, calibration, self._spare)
-
-    def _address(self, step: str) -> Any:
-        """Return where a step begins; it is compiled when it is first needed."""
-        if step not in self._steps:
-            module, name = step.split(":")
-            found = getattr(import_module(f"psips.kernels.{module}"), name)
-            self._steps[step] = address(found, self._run)
-            if step == self.program.renew and self.program.covers:
-                self._shared[REBUILD] = self._address("judging:rebuild")
-        return self._steps[step]
 
     def _predict(self) -> None:
         """Turn to a set that is predicted anew, and weigh what speaks for it."""
@@ -439,17 +454,10 @@ class Engine(Uncertainty):
 
     def ratio(self) -> tuple[float, float]:
         """Evidence of the rule "glr" in full, and its threshold; the run is left as it is."""
-        from psips.kernels.ratio import weigh_ratio
-
-        options = self.program.options
-        if self.limited:
-            from psips.kernels.limited import weigh_limited
-
-            if not self.ready:
-                return 0.0, np.inf
-            weighed: tuple[float, float] = weigh_limited(self._aside(), options.calibration)
-            return weighed
-        return attentively(weigh_ratio, self._aside(), options.calibration, self._spare)
+        if self.limited and not self.ready:
+            return 0.0, np.inf
+        calibration = self.program.options.calibration
+        return attentively(weigh_ratio, self._aside(), calibration, self._spare)
 
     @property
     def _spare(self) -> float:
@@ -459,22 +467,18 @@ class Engine(Uncertainty):
 
     def change_probability(self, draws: int = 4096) -> tuple[float, float]:
         """Log of P(Alt(S_hat) | data) and its relative standard error."""
-        from psips.kernels.estimate import change_probability
-
         if self.limited:
             return change_within(self.model, self.belief.theta, self.covariances(), self.key)
         return attentively(change_probability, self._aside(), self.key, draws)
 
     def probabilities(self, draws: int = 4096) -> tuple[Floats, Floats]:
         """By answer, the probability of being Pareto-optimal and its standard error."""
-        from psips.kernels.estimate import FEW, probabilities, survey
-
         if self.limited:
             return probabilities_within(
                 self.model, self.belief.theta, self.covariances(), self.key
             )
         scene, common = self._aside(plain=True), (np.zeros(0), 0.0)
-        if self.model.n > FEW:
+        if self.model.n > FEW_ANSWERS:
             common = attentively(survey, scene, self.key)
         return attentively(probabilities, scene, self.key, draws, *common)
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psips._core import ENOUGH
 from psips.aliases import Floats
 from psips.errors import listing, quote
 from psips.input.digits import interval
-from psips.kernels.belief import SPANNED
-from psips.kernels.scatter import ENOUGH
 from psips.problem import Problem
 from psips.problem.noise import ESTIMATE, KNOWN
 from psips.session.engine import Engine
 from psips.session.joint import JointEngine
 from psips.session.mixed import MixedEngine
+from psips.state.belief import SPANNED
 
 if TYPE_CHECKING:
     import pandas as pd

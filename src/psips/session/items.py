@@ -60,6 +60,14 @@ class Items:
         self._open[arm, place] += 1
         return self.names[place]
 
+    def begin(self, name: str) -> None:
+        """Leave all items before this one behind: it is the next of every arm.
+
+        For items that pass, such as rounds and days. One that is not there comes into being.
+        """
+        place = self.place(name)
+        self._from = [self._add(name) if place < 0 else place] * len(self._arms)
+
     def set_open(self, asked: Iterable[tuple[int, str]]) -> None:
         """Make these the items that were asked for, by arm, and are not told."""
         self._open = Counter()

@@ -1,10 +1,10 @@
 """A run with features whose results lack values, or whose noise differs from arm to arm.
 
-The precision of theta is then (h d, h d), see `psips.kernels.joint`, and everything follows
+The precision of theta is then (h d, h d), see src/core/belief/joint.h, and everything follows
 from it and from B, which are sums over results. If the noise is to be estimated as well, one
 covariance for all arms is, by EM: values that are missing are expected from those that are
 there, around the fit. It is estimated anew whenever the results have grown by EVERY, and has
-Student's tail as in `psips.kernels.scatter`, by the objective with the fewest values.
+Student's tail as in src/core/belief/noise_estimate.h, by the objective with the fewest values.
 """
 
 from __future__ import annotations
@@ -13,17 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from psips._core import ENOUGH, ROUNDING, add_rows, pull, solve_joint, spans, students_share
 from psips.aliases import Floats, Ints, Mask, Stream
-from psips.kernels.belief import RESULTS, SPANNED, spans
-from psips.kernels.cover import AGE
-from psips.kernels.fitted import ROUNDING
-from psips.kernels.joint import add_rows, precision_of, solve_joint
-from psips.kernels.noise import Source, pull
-from psips.kernels.scatter import ENOUGH, students_share
-from psips.kernels.scene import Scene
 from psips.session.engine import Engine
 from psips.session.mixed import OLD
 from psips.session.restoring import require, within
+from psips.state.belief import RESULTS, SPANNED
+from psips.state.search import AGE, Scene
+from psips.state.source import Source
 
 EVERY = 0.02  # growth of the results after which the noise is estimated anew
 FIRST, NEXT = 30, 3  # steps of EM: at first, and where the last estimate is the start
@@ -208,14 +205,12 @@ class JointEngine(Engine):
 
     def run(self, source: Source, noise_key: Stream, results: int) -> bool:
         """Pull from ``source`` until the rule stops or ``results`` results are in."""
-        stream = np.empty(4, np.uint64)
         while not self.stopped and self.results < results:
             arm = self.choose()
             if arm < 0:
                 return False
-            x = np.empty(self.model.d)
-            pull(source, noise_key, arm, int(self.belief.pulls[arm]), stream, x)
-            self.learn(arm, x)
+            nth = int(self.belief.pulls[arm])
+            self.learn(arm, pull(source, noise_key, arm, nth, np.empty(self.model.d)))
             self.judge()
         return True
 
@@ -261,6 +256,21 @@ class JointEngine(Engine):
             require(not np.isinf(numbers).any(), "a result is not finite")
         self._solve()
         self._tell_of_noise(self._scene)
+
+
+def precision_of(S: Floats, seen: Mask) -> Floats:
+    """Return Q (d, d): what a result with the objectives ``seen`` tells of its mean.
+
+    Examples
+    --------
+    >>> precision_of(np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([True, False]))
+    array([[1., 0.],
+           [0., 0.]])
+    """
+    Q = np.zeros(S.shape)
+    places = np.ix_(seen, seen)
+    Q[places] = np.linalg.inv(S[places])
+    return Q
 
 
 def _of_binary(values: Floats) -> float:

@@ -1,7 +1,8 @@
 """Verdicts where answers have to keep limits: who is proven in, and who out.
 
 Let A be the answers that keep all limits at the truth, S the Pareto set of these, n answers in
-all, l sides of limits and d objectives. These claims are false (`psips.kernels.keeping`):
+all, l sides of limits and d objectives. These claims are false
+(`src/core/evidence/limit_evidence.h`):
 
 * of each answer and limit "it keeps it" or "it breaks it": n l of them;
 * an answer of A outside S is dominated by some x in S, one that is fixed by the truth. The
@@ -29,12 +30,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from psips._core import evidence_within
 from psips.aliases import Floats, Mask
 from psips.attention import attentively
-from psips.kernels.keeping import evidence_within
-from psips.kernels.model import Model
 from psips.problem import Problem
 from psips.problem.limits import keeping
+from psips.state.model import Model
 
 if TYPE_CHECKING:
     from psips.session.engine import Engine
@@ -70,7 +71,7 @@ def levels_of(n: int, sides: int, d: int, log_inverse: float) -> Levels:
 def judged(
     kept: Floats, broken: Floats, leads: Floats, levels: Levels, escaping: bool
 ) -> tuple[Mask, Mask, Mask, Mask]:
-    """Return what follows from evidence, see `psips.kernels.keeping.evidence_within`.
+    """Return what follows from evidence, see `psips._core.evidence_within`.
 
     Parameters
     ----------

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from psips.aliases import Floats, Mask, Stream
-from psips.kernels.model import Model
 from psips.problem.limits import optimal_and_allowed
+from psips.state.model import Model
 
 DRAWS = 4000
 

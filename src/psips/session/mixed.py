@@ -4,8 +4,9 @@ Between blocks: results of two arms in one block have the covariance U, so that 
 of their products (method of moments; negative parts are 0). Within blocks each arm has a
 covariance of its own (EM, with the degrees of freedom that the means take), as without
 blocks: the correlations drawn towards 0 by d + 1 results, the variances towards the mean of
-the arms' by one. It is inflated by the tail of Student's law, see `psips.kernels.scatter`, and
-so is that between blocks, which is on the safe side: see `psips.kernels.blocks`.
+the arms' by one. It is inflated by the tail of Student's law, see
+`src/core/belief/noise_estimate.h`, and so is that between blocks, which is on the safe
+side: see `src/core/belief/items.h`.
 """
 
 from __future__ import annotations
@@ -15,21 +16,28 @@ from typing import Any
 
 import numpy as np
 
+from psips._core import (
+    ROUNDING,
+    add_item_result,
+    add_items,
+    expect_item_noise,
+    factor_of_inverse,
+    preview_items,
+    students_share,
+)
 from psips.aliases import Floats, Ints
-from psips.kernels.belief import RESULTS
-from psips.kernels.blocks import add_blocks, add_result, expect, factor, look_ahead
-from psips.kernels.cover import AGE
-from psips.kernels.fitted import ROUNDING
-from psips.kernels.model import POOLED
-from psips.kernels.scatter import students_share
-from psips.kernels.scene import Scene
 from psips.session.engine import Engine
 from psips.session.restoring import require, within
+from psips.session.uncertainty import roots_of
+from psips.state.belief import RESULTS
+from psips.state.model import POOLED
+from psips.state.search import AGE, Scene
 
 EVERY = 0.02  # growth of the results after which the variances are estimated anew
 FIRST, NEXT = 30, 4  # steps of EM: at first, and where the last estimates are the start
 LEAST = 0.05  # variance between blocks over that within, for what blocks weigh in the former
 LARGEST = 100.0  # factor on the variance between blocks for its being estimated
+ALIKE = 1e-6  # least share of p (1 - p) within blocks: arms may agree on all items so far
 OLD = 1 << 40  # age of a cover that has to be built anew
 
 
@@ -114,7 +122,7 @@ class MixedEngine(Engine):
         if self.informed:
             new = self.data.blocks
             places = [new if item is None else self.block_of.get(item, new) for item in items]
-            look_ahead(
+            preview_items(
                 self.data.counts,
                 np.array(places),
                 self._precision,
@@ -122,6 +130,21 @@ class MixedEngine(Engine):
                 self._root,
                 self._scene.posterior.H,
             )
+
+    @property
+    def _posterior(self) -> tuple[Floats, Floats, Floats]:
+        """Precision V, factor F and covariance G (K d, K d) of the means."""
+        return self.belief.V, self.belief.F, self.belief.G
+
+    @property
+    def _sound(self) -> bool:
+        """Whether what is known is finite."""
+        return bool(np.isfinite(self.belief.theta).all() and np.isfinite(self.between).all())
+
+    @property
+    def _effects(self) -> Floats:
+        """Means (K, d) of all items like these, less the origin."""
+        return self.belief.theta - self.origin
 
     def _learn(self, arm: int, x: Floats, item: int = -1, asked: bool = True) -> None:
         """Take in one result; of item -1 it has a block of its own.
@@ -134,7 +157,7 @@ class MixedEngine(Engine):
         if item >= 0:
             block = self.block_of.setdefault(item, block)
         self._take(arm, x - self.origin, block)
-        if self.results > self.fitted * (1.0 + EVERY):
+        if self.results > self.fitted * (1.0 + EVERY) or not self._sound:
             self.fit()
         if asked:
             self.learner.pending[arm] = max(0.0, self.learner.pending[arm] - 1.0)
@@ -145,7 +168,7 @@ class MixedEngine(Engine):
         if self.informed:
             there = block < data.blocks
             K, d = belief.theta.shape
-            add_result(
+            add_item_result(
                 arm,
                 y,
                 data.counts[block] if there else np.zeros(K),
@@ -153,9 +176,7 @@ class MixedEngine(Engine):
                 self._precision,
                 self._inflated[arm],
                 self._root,
-                belief.V,
-                belief.F,
-                belief.G,
+                *self._posterior,
                 self._B,
             )
         data.add(arm, block, y)
@@ -168,7 +189,8 @@ class MixedEngine(Engine):
         """Bring the means up to date: least squares, or those of each arm alone before."""
         belief, data = self.belief, self.data
         if self.informed:
-            belief.theta[:] = (belief.G @ self._B).reshape(belief.theta.shape) + self.origin
+            G = self._posterior[2]
+            belief.theta[:] = (G @ self._B).reshape(belief.theta.shape) + self.origin
         else:
             totals = data.sums.sum(axis=0) / np.maximum(belief.pulls, 1.0)[:, None]
             belief.theta[:] = totals + self.origin
@@ -183,11 +205,15 @@ class MixedEngine(Engine):
 
     def fit(self) -> None:
         """Estimate the variances anew, and with them everything else."""
-        known = self.informed
+        known = self.informed and self._sound
         if self.belief.pulls.min() < self.model.noise.least:
             return
         self.fitted = self.results
         if not known:
+            if not self._sound:  # variances next to nothing: begin with them again
+                self.belief.scatter.freedom[:] = 0.0
+                self.between[:] = 0.0
+                self._solve()
             self.within[:] = 0.5 * self._spread()
         if not (np.diagonal(self.within, axis1=1, axis2=2) > 0.0).all():
             return
@@ -202,7 +228,7 @@ class MixedEngine(Engine):
     def _residuals(self) -> Floats:
         """Results less the means of their arms (T, d)."""
         data = self.data
-        return np.asarray(data.values - (self.belief.theta - self.origin)[data.arms])
+        return np.asarray(data.values - self._effects[data.arms])
 
     def _spread(self) -> Floats:
         """Variances (d, d) of results around the means of their arms."""
@@ -245,20 +271,21 @@ class MixedEngine(Engine):
         """Take one step of EM; return the degrees of freedom (K,)."""
         model, data, pulls = self.model, self.data, self.belief.pulls
         K, d = model.K, model.d
-        inside, left = np.zeros((K, 2, d, d)), np.zeros(K)
-        expect(
+        residuals, spreads, left = np.zeros((K, d, d)), np.zeros((K, d, d)), np.zeros(K)
+        expect_item_noise(
             data.arms,
             data.where,
             data.values,
             data.counts,
             inverse_of(self.within),
             root_of(self.between),
-            self.belief.theta - self.origin,
-            inside,
+            self._effects,
+            residuals,
+            spreads,
             left,
         )
         n = np.maximum(pulls, 1.0)[:, None, None]
-        sums = inside[:, 0] * n / np.maximum(n - 1.0, 1.0) + inside[:, 1]
+        sums = residuals * n / np.maximum(n - 1.0, 1.0) + spreads
         whole = sums.sum(axis=0) / max(pulls.sum(), 1.0)
         freedom = np.maximum(left - 1.0, 0.0)
         if model.noise.mode == POOLED:
@@ -283,6 +310,7 @@ class MixedEngine(Engine):
         binary = np.flatnonzero(self.model.noise.binary)
         for c in binary:
             share = whole[c] / max(whole[c] + self.between[c, c], 1e-300) or 1.0
+            share = max(share, ALIKE)
             n = self.belief.pulls
             ones = np.abs(self.data.sums[:, :, c].sum(axis=0) + n * self.origin[c])
             p = (ones + 1.0) / (n + 2.0)
@@ -300,8 +328,9 @@ class MixedEngine(Engine):
         self._precision[:] = inverse_of(self._inflated)
         more = min(students_share(max(data.blocks - 1.0, 1.0), level), LARGEST)
         self._root[:] = root_of(self.between * more)
-        add_blocks(data.counts, data.sums, self._precision, self._root, belief.V, self._B)
-        factor(belief.V, belief.F, belief.G)
+        V, F, G = self._posterior
+        add_items(data.counts, data.sums, self._precision, self._root, V, self._B)
+        factor_of_inverse(V, F, G)
         self._solve()
         self._set_unit(self._scene)
         self.cover.life[AGE] = OLD
@@ -320,15 +349,32 @@ class MixedEngine(Engine):
 
         As estimated, without the tail of Student's law.
         """
+        whole = self._whole_covariance()
+        return np.array([whole[a, :, a] for a in range(self.model.K)])
+
+    def _whole_covariance(self) -> Floats:
+        """Return the covariance (K, d, K, d) of all means, as estimated."""
         K, d = self.model.K, self.model.d
         if not self.informed:
-            return np.full((K, d, d), np.nan)
+            return np.full((K, d, K, d), np.nan)
         V, B = np.zeros((K * d, K * d)), np.zeros(K * d)
         inverse = inverse_of(self.within)
         data = self.data
-        add_blocks(data.counts, data.sums, inverse, root_of(self.between), V, B)
-        whole = inverse_of(V).reshape(K, d, K, d)
-        return np.array([whole[a, :, a] for a in range(K)])
+        add_items(data.counts, data.sums, inverse, root_of(self.between), V, B)
+        return np.asarray(inverse_of(V).reshape(K, d, K, d))
+
+    def errors_of_leads(self, arm: int, c: int) -> Floats:
+        """Return the standard errors (K,) of the means in an objective, less that of an arm."""
+        part = self._whole_covariance()[:, c, :, c]
+        variances = np.diagonal(part) + part[arm, arm] - 2.0 * part[arm]
+        return np.asarray(np.sqrt(np.maximum(variances, 0.0)))
+
+    def deviations(self, rng: np.random.Generator, draws: int, rows: list[int]) -> Floats:
+        """Return draws (draws, m, d) of how far the means of some answers are off, together."""
+        K, d = self.model.K, self.model.d
+        normals = rng.standard_normal((draws, K * d))
+        roots = roots_of(self._whole_covariance().reshape(K * d, K * d))
+        return np.asarray(normals @ roots.T).reshape(draws, K, d)[:, rows]
 
     def snapshot(self) -> dict[str, Any]:
         """Return the state as plain data, without what the results tell."""

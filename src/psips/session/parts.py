@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from psips.kernels.records import Record
+from psips.state.records import Record
 
 _RECORD_FIELDS = ("shape", "terms", "y", "gap", "L", "b", "r", "mass")
 

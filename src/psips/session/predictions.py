@@ -2,8 +2,8 @@
 
 An account is opened on a few results, and may be of little use though its set is right: a
 witness that looked safe then may all but tie with the answer that it is to dominate. So it is
-looked at anew when it has taken PATIENCE times what was expected, and now and then from there
-on: the same set is predicted anew if that is expected to cost less than 1 / PATIENCE of what
+looked at again when it has taken PATIENCE times what was expected, and now and then from there
+on: the same set is predicted again if that is expected to cost less than 1 / PATIENCE of what
 was spent on the account.
 
 With a tolerance S_hat may be another set though that of the account is right too. The two are
@@ -18,16 +18,9 @@ from typing import Any
 import numpy as np
 
 from psips.aliases import Floats, Mask
-from psips.kernels.accounts import (
-    ANEW,
-    OTHER,
-    Account,
-    level_of,
-    no_account,
-    open_account,
-)
-from psips.kernels.model import Model
 from psips.session.restoring import require, within
+from psips.state.account import OTHER, RENEWED, Account, level_of, no_account, open_account
+from psips.state.model import Model
 
 PATIENCE = 2.0
 AGAIN = 1.25  # results grow by this from one look to the next
@@ -76,11 +69,11 @@ class Predictions:
             left = self._expected(account) if fresh else self._left(account, pulls, B)
             if PATIENCE * left > self._model.costs @ since:
                 if self.active in known:  # the same set
-                    due[ANEW] = pulls.sum() + (AGAIN - 1.0) * since.sum()
+                    due[RENEWED] = pulls.sum() + (AGAIN - 1.0) * since.sum()
                     return
                 if left >= self._left(self.account, pulls, B):
                     due[OTHER] = AGAIN * pulls.sum()
-                    due[ANEW] = max(due[ANEW], due[OTHER])
+                    due[RENEWED] = max(due[RENEWED], due[OTHER])
                     return
         self.active = len(self.accounts) if fresh else known[-1]
         if fresh:

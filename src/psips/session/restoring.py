@@ -10,28 +10,28 @@ from typing import Any
 
 import numpy as np
 
-from psips.kernels.belief import RESULTS, SPANNED, Belief
-from psips.kernels.cover import (
+from psips._core import COVER_DEPTH as DEPTH
+from psips.state.belief import RESULTS, SPANNED, Belief
+from psips.state.records import Record
+from psips.state.run import DROPPED, HINT, Learner, Run
+from psips.state.search import (
     ANSWER,
     CONSTRAINTS,
-    DEPTH,
+    ESCAPE,
     GROUP,
     GROUPS,
     KIND,
     LEAVING,
+    LIVE,
+    MEMBERS,
     OBJECTIVE,
     RECORDS,
     RIVAL,
     STAGE,
     Cover,
+    Draw,
+    Front,
 )
-from psips.kernels.front import LIVE, MEMBERS, Front
-from psips.kernels.halfspace import ESCAPE
-from psips.kernels.outcome import HINT
-from psips.kernels.records import Record
-from psips.kernels.rival import DROPPED
-from psips.kernels.scene import Draw
-from psips.kernels.state import Learner, Run
 
 # What a state can raise that is not what was stored, whoever made it.
 UNREADABLE = (

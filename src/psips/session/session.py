@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psips.aliases import Floats
-from psips.compiling import watch
 from psips.errors import InputError, quote
 from psips.input.digits import chance
 from psips.input.seeds import Seed, draw_key, either_seed
@@ -33,14 +32,20 @@ from psips.problem.question import (
 from psips.rules import Rules
 from psips.rules.promises import short_promise
 from psips.session.choices import (
+    LIKE_THESE,
+    THESE,
     check_budgeted,
     check_count,
+    read_population,
     read_rules,
     read_target,
 )
+from psips.session.dominance import MOST as MOST_COMPARED
+from psips.session.dominance import Comparisons, comparisons_of
 from psips.session.engine import FORMAT, Engine
 from psips.session.engines import engine_for
 from psips.session.exact import Exact, Row
+from psips.session.finite import FiniteEngine
 from psips.session.items import Items
 from psips.session.known import Known
 from psips.session.mixed import MixedEngine
@@ -53,8 +58,6 @@ from psips.session.verdicts import verdicts_of
 
 if TYPE_CHECKING:
     pass
-
-watch()  # kernels are compiled when they are first called
 
 NO_EXPLORING = 0.999  # alpha: the share of forced exploration falls with the asks at once
 _ABSENT = object()
@@ -90,6 +93,9 @@ class Session(Known):
         seconds or a timedelta. It decides whether more is asked for, never what.
     clock : callable, optional
         Gives seconds; for tests.
+    of : "like these" or "these"
+        Whether the question is of all items like those measured, or of the items of the list
+        alone, which must then come in a random order: with the last of them all is known.
     **choices
         Fields of `Rules`, such as ``tuning={"alpha": 0.5}``; ``confidence=0.95`` is the same
         as ``delta=0.05``. ``guarantee="proven"`` chooses the proven stopping rule that takes
@@ -125,6 +131,7 @@ class Session(Known):
         goal: str | None = None,
         time_limit: object = None,
         clock: Clock = monotonic,
+        of: str = LIKE_THESE,
         **choices: Any,
     ) -> None:
         if not isinstance(problem, Problem):
@@ -132,6 +139,7 @@ class Session(Known):
         self.problem = problem
         self.goal = read_goal(problem, goal)
         self.rules = read_rules(problem, rules, choices, goal)
+        self.of = read_population(problem, self.rules, of)
         self._weights = None if target is None else read_target(problem, target)
         self._key = draw_key(either_seed(rng, seed))
         self.exact = Exact(problem, self.rules.knows_facts, self.rules.delta)
@@ -151,13 +159,15 @@ class Session(Known):
         self.noisy = self.problem.noisy if declared else without(self.problem, columns)
         program = self.rules.program(self.noisy, self._weights, self.goal)
         model = private(self.noisy.model)
-        self.engine = engine_for(model)(
+        self.engine = engine_for(model, self.of == THESE)(
             model,
             program,
             self._key,
             self.noisy.prior_arrays,
             math.inf if self.budget is None else self.budget,
         )
+        if isinstance(self.engine, FiniteEngine):
+            self.engine.items = len(self.problem.items)
         state_facts(self.noisy.facts, self.exact.values, model)
 
     def _begin_again(self, rows: list[Row]) -> None:
@@ -287,6 +297,10 @@ class Session(Known):
             blocks = [] if self.items is None else [self.items.read(block)]
         if len(arms) == 0:
             return
+        if self.of == THESE and not all(blocks):
+            raise InputError(
+                "the question is of the items of the list: say of each result which it is of"
+            )
         self.exact.check(arms.tolist(), rows)
         if self.time_limit is not None:
             self.time_limit.start()
@@ -376,11 +390,16 @@ class Session(Known):
         if self.goal is not None:
             known = replace(known, goal=self.goal.text, claim=self.claim)
         if self.items is not None and self.items.all_told:
-            text = (
-                f"all {len(self.items.names):,} items were measured with every arm: of these "
-                f"items the set is known; of all items like these, it is this set with "
-                f"probability {chance(1.0 - known.probability_of_change)}"
-            )
+            text = f"all {len(self.items.names):,} items were measured with every arm: "
+            if self.of == THESE:
+                text += "of these items the set is certain"
+                known = replace(known, probability_of_change=0.0)
+            else:
+                chances = chance(1.0 - known.probability_of_change)
+                text += (
+                    f"of these items the set is known; of all items like these, it is this set "
+                    f"with probability {chances}"
+                )
             known = replace(known, items=text)
         if self.stopped or not self.exhausted:
             return known
@@ -396,6 +415,16 @@ class Session(Known):
             None if over is None else over.seconds,
         )
         return replace(known, outlook=outlook)
+
+    def comparisons(self, most: int = MOST_COMPARED) -> Comparisons:
+        """Say who dominates whom, how sure that is, and what each undecided pair would cost.
+
+        Parameters
+        ----------
+        most : int
+            How many options at most: candidates, and those most likely to be optimal.
+        """
+        return comparisons_of(self, most)
 
     def savings(self, *epsilons: object) -> tuple[Saving, ...]:
         """Say when this would have stopped with a tolerance, told the same results.
@@ -474,6 +503,7 @@ class Session(Known):
             **({} if self.goal is None else {"goal": self.goal.text}),
             **({} if self.time_limit is None else {"time": self._time()}),
             **({} if self.items is None else {"items": self.items.snapshot()}),
+            **({} if self.of == LIKE_THESE else {"of": self.of}),
             **self.kept_exact(),
             "engine": self.engine.snapshot(),
         }
@@ -500,6 +530,10 @@ class Session(Known):
             self.exact.restore(kept)
             self._begin()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle by a snapshot: some arrays of a run are views of others."""
+        return type(self).restore, (self.snapshot(),)
+
     @classmethod
     def restore(cls, data: Mapping[str, Any]) -> Session:
         """Return the session that `snapshot` was taken of; it goes on to the bit."""
@@ -521,6 +555,7 @@ class Session(Known):
                 budget=data.get("budget"),
                 goal=data.get("goal"),
                 time_limit=data["time"]["limit"] if "time" in data else None,
+                of=data.get("of", LIKE_THESE),
             )
             if session.time_limit is not None:
                 elapsed = float(data["time"]["elapsed"])

@@ -97,7 +97,7 @@ def tolerated_of(problem: Problem, engine: Engine, answers: pd.DataFrame) -> Tol
         str(problem.tolerance),
         stands,
         tuple(problem.answers[z] for z in doubtful),
-        _replaceable(problem, engine),
+        replaceable(problem, engine),
     )
 
 
@@ -108,7 +108,7 @@ def _means(problem: Problem, engine: Engine) -> tuple[Floats, Floats]:
     return means, problem.tolerance.at(control)
 
 
-def _replaceable(problem: Problem, engine: Engine) -> dict[str, str]:
+def replaceable(problem: Problem, engine: Engine) -> dict[str, str]:
     """Return members that another member seems to make superfluous, and which one."""
     if not engine.candidate:
         return {}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from psips._core import ENOUGH, students_share
 from psips.aliases import Floats, Mask
-from psips.kernels.belief import SPANNED, Belief
-from psips.kernels.model import OWN, POOLED, Model
-from psips.kernels.scatter import ENOUGH, students_share
+from psips.state.belief import SPANNED, Belief
+from psips.state.model import OWN, POOLED, Model
 
 
 class Uncertainty:
@@ -26,7 +26,7 @@ class Uncertainty:
 
     @property
     def informed(self) -> bool:
-        """Whether there are enough results to judge, see `psips.kernels.belief.ready`."""
+        """Whether there are enough results to judge, see src/core/belief/belief.h."""
         pulled = not self.model.unstructured or (self.belief.pulls > 0).all()
         facts = not np.isnan(self.model.facts).any()
         known = (self.belief.scatter.freedom >= ENOUGH).all()
@@ -74,8 +74,23 @@ class Uncertainty:
         widths = ((features @ self.belief.F) ** 2).sum(axis=1)  # z^T V^-1 z, V^-1 = F F^T
         return np.asarray(np.sqrt(widths[:, None] * np.diag(self.Sigma)))
 
+    def deviations(self, rng: np.random.Generator, draws: int, rows: list[int]) -> Floats:
+        """Return draws (draws, m, d) of how far the means of some answers are off, together."""
+        model = self.model
+        if not model.unstructured:
+            return self.spread(rows, rng.standard_normal((draws, model.h, model.d)))
+        roots = roots_of(self.covariances()[rows])
+        normals = rng.standard_normal((draws, len(rows), model.d))
+        return np.asarray(np.einsum("mcd,nmd->nmc", roots, normals), np.float64)
+
     def spread(self, rows: list[int], normals: Floats) -> Floats:
         """Return deviations (draws, m, d) of answers' means from normals (draws, h, d)."""
         W = self.model.Z[rows] @ self.belief.F  # (m, h): rows have the covariance W W^T
         found = np.einsum("mh,nhd->nmd", W, normals)
         return np.asarray(found @ np.linalg.cholesky(self.Sigma).T)
+
+
+def roots_of(covariances: Floats) -> Floats:
+    """Return factors of covariances (..., d, d) that may be singular."""
+    values, vectors = np.linalg.eigh(covariances)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :])

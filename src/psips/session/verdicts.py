@@ -1,7 +1,7 @@
 """What the data prove of each answer, in words.
 
 With probability at least 1 - delta no verdict is wrong at any time, whichever rules choose
-the arms and stop (the argument is in `psips.kernels.settling`). Unstructured problems
+the arms and stop (the argument is in src/core/evidence/closed_testing.h). Unstructured problems
 need nothing else, whether the noise is given or not (`psips.rules.promises` says what is
 assumed of it); linear ones need ``parameter_set=Ball(...)`` or the rule ``predicted``.
 With a tolerance "in" says that nothing beats the answer by more than it, and "out" that the
@@ -11,7 +11,7 @@ With limits see `psips.session.keeping`.
 With the stopping rule ``predicted`` there are two kinds of evidence: these certificates, and
 the claims of sets that were predicted. An answer is in or out as soon as either says so: the
 certificates have a twentieth of delta and the predicted claims the rest, delta in all (the
-argument is in `psips.kernels.predicted`).
+argument is in ``src/core/stopping/predicted.h``).
 """
 
 from __future__ import annotations
@@ -22,19 +22,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from psips._core import (
+    CERTIFIED,
+    IN,
+    OPEN,
+    OUT,
+    further_results,
+    open_verdicts,
+    settle_answers,
+    verdicts_by,
+)
 from psips.aliases import Floats, Ints
 from psips.attention import attentively
 from psips.input.checks import RANK
-from psips.kernels.accounts import CERTIFIED, verdicts_by
-from psips.kernels.belief import Belief
-from psips.kernels.missing import further, verdicts
-from psips.kernels.settling import IN, OPEN, OUT, settle_answers
 from psips.problem import Problem
 from psips.problem.design import spanning_rows
 from psips.rules.stopping import has_certificates
 from psips.session.engine import Engine
 from psips.session.estimated import not_known
 from psips.session.keeping import verdicts_within
+from psips.state.belief import Belief
 
 ROUNDING = 1e-9  # coefficients below this are zero
 EXCHANGES = 20  # simplex steps for each dimension: far beyond need, and any step will do
@@ -133,7 +140,7 @@ def verdicts_of(problem: Problem, engine: Engine, *, lacking: bool = True) -> li
             or Verdict(name, "open", None, None, None, {}, "not proven")
             for z, name in enumerate(problem.answers)
         ]
-    codes, rivals, objectives, least, most, levels = attentively(verdicts, *known_so_far)
+    codes, rivals, objectives, least, most, levels = attentively(open_verdicts, *known_so_far)
     wanted = np.flatnonzero((codes == OPEN) & (rivals >= 0))
     pairs = np.stack([wanted, rivals[wanted]], axis=1)
     promised = iter(_promises(engine, belief, pairs, levels[wanted]))
@@ -226,7 +233,7 @@ def _promises(
         weights[weights < ROUNDING * weights.max(axis=1, keepdims=True)] = 0.0
     inside = engine.front.inside
     counts = attentively(
-        further, model, belief, deepcopy(belief), inside, levels, pairs, arms, weights
+        further_results, model, belief, deepcopy(belief), inside, levels, pairs, arms, weights
     )
     return [
         [(int(arms[row, k]), int(counts[row, k])) for k in np.flatnonzero(counts[row])]

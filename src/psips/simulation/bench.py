@@ -184,7 +184,6 @@ def _literal_on_the_way(
     noise = draw_key(np.random.default_rng(1000))
     fast = _engine(made.problem, delta, "first-hit", 0)
     first = made.problem.K if made.problem.unstructured else made.problem.h
-    _literal_round(made, delta, fast)  # compile
     spent = drawn = 0.0
     pauses = np.linspace(first, rounds - 1, PAUSES).astype(int)
     for pause in pauses:

@@ -12,25 +12,18 @@ from typing import Any
 
 import numpy as np
 
+from psips._core import pull
 from psips.aliases import Floats
 from psips.errors import InputError, unknown
 from psips.input.checks import frozen
 from psips.input.seeds import Key, Seed, draw_key
-from psips.kernels.noise import (
-    BERNOULLI,
-    GAUSSIAN,
-    LOGNORMAL,
-    RESAMPLE,
-    STUDENT,
-    Source,
-    pull,
-)
 from psips.problem import Problem
 from psips.problem.instances import Instance, Results
 from psips.problem.item_noise import ItemNoise
 from psips.problem.measurements import read_results
 from psips.session.exact import Exact
 from psips.simulation.sources import factors, filled_source, read_truth
+from psips.state.source import BERNOULLI, GAUSSIAN, LOGNORMAL, RESAMPLE, STUDENT, Source
 
 SCATTERED = {"gaussian": GAUSSIAN, "student": STUDENT, "lognormal": LOGNORMAL}
 CLOSEST = 1.0 - 1e-9  # correlation of two sums that is not looked beyond
@@ -69,8 +62,7 @@ class Environment(ABC):
 
     def result(self, arm: int, nth: int, key: Key) -> Floats:
         """Return the same (d,) of an arm by number, every objective maximised."""
-        x = np.empty(self.problem.noisy.d)
-        pull(self.source, key, arm, nth, np.empty(4, np.uint64), x)
+        x = pull(self.source, key, arm, nth, np.empty(self.problem.noisy.d))
         return self._with_facts(arm, x)
 
     def _with_facts(self, arm: int, x: Floats) -> Floats:
@@ -348,11 +340,8 @@ class ItemEnvironment(Environment):
     def result(self, arm: int, nth: int, key: Key) -> Floats:
         """Return the result (d,) of an arm on an item, both by number, to be maximised."""
         noisy = self.problem.noisy
-        x, effect = np.empty((2, noisy.d))
-        stream = np.empty(4, np.uint64)
-        pull(self.source, key, arm, nth, stream, x)
-        pull(self.source, key, self.problem.K, nth, stream, effect)
-        x += effect
+        x = pull(self.source, key, arm, nth, np.empty(noisy.d))
+        x += pull(self.source, key, self.problem.K, nth, np.empty(noisy.d))
         signs, binary = noisy.signs, self._binary
         if noisy.facts is not None:
             binary = binary[noisy.facts.rest]

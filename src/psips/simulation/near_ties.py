@@ -98,7 +98,7 @@ def _closest_pairs(truth: Instance, answers: set[int], most: int) -> list[tuple[
     The nearest first: by the distance, in standard deviations, that swaps the two. Of these
     answers, as if there were no others.
     """
-    from psips.kernels.pareto import pareto_mask  # compiled: import where it is used
+    from psips._core import pareto_mask
 
     problem, kept = truth.problem, np.array(sorted(answers))
     mu = problem.inward(truth.means)

@@ -9,9 +9,9 @@ import numpy as np
 from psips.aliases import Floats
 from psips.errors import InputError, check_keys
 from psips.input.checks import frozen
-from psips.kernels.noise import Source
 from psips.problem import Problem
 from psips.problem.measurements import is_frame
+from psips.state.source import Source
 
 
 def factors(problem: Problem) -> Floats:

@@ -227,7 +227,6 @@ def simulate_many(
         rules=chosen,
         verdicts=verdicts,
     )
-    one(0, cap=2)  # compiles, or loads what was compiled: not part of the time measured
     begin = perf_counter()
     children = np.random.SeedSequence(seed).spawn(runs)
     each = spread(partial(one, cap=max_results), children, jobs, progress)

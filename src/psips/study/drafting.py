@@ -125,6 +125,7 @@ def draft_design(
     name: str | None = None,
     objectives: Mapping[str, str | None] | None = None,
     logs: Collection[str] = (),
+    usual: str | None = None,
 ) -> Draft:
     """Draft a design from a table of past results.
 
@@ -139,6 +140,8 @@ def draft_design(
         columns of numbers that do not look like labels and vary between results of an arm.
     logs : collection of str
         Objectives whose logarithms are compared.
+    usual : str, optional
+        Direction of objectives whose name does not tell it; an error if left out.
     """
     found, left_out = find_objectives(grid)
     chosen = dict.fromkeys(found) if objectives is None else dict(objectives)
@@ -162,7 +165,7 @@ def draft_design(
     unclear = [one for one in fixed if guess_direction(one) is None or one in flat]
     if objectives is None and freedom > 0 and unclear:  # a setting, perhaps, and no metric
         rest: dict[str, str | None] = {one: None for one in chosen if one not in unclear}
-        again = draft_design(grid, name, rest, logs)
+        again = draft_design(grid, name, rest, logs, usual)
         return replace(again, left_out={**again.left_out, **dict.fromkeys(unclear, SETTING)})
     if not chosen:
         raise InputError(
@@ -170,7 +173,10 @@ def draft_design(
             f"{listing(grid.header)}: name the objectives with --objective"
         )
     _check_noise(grid, list(chosen), fixed, flat, freedom)
-    settled = settle(chosen, as_options)
+    blind = [one for one, way in chosen.items() if way is None and guess_direction(one) is None]
+    settled = settle(
+        {one: usual if one in blind else way for one, way in chosen.items()}, as_options
+    )
     between, why_not = _between_items(grid, numbers, values, covariance)
     problem = Problem(
         name=Path(grid.name).stem if name is None else name,
@@ -185,7 +191,7 @@ def draft_design(
     left_out |= {ITEM: why_not} if why_not else {}
     left_out |= dict.fromkeys(found, "was not chosen")
     left_out = {one: why for one, why in left_out.items() if one not in chosen}
-    guessed = frozenset(settled.guessed)
+    guessed = frozenset(settled.guessed) | frozenset(blind)
     total, complete = len(values), int(whole.sum())
     return Draft(
         *(grid.name, problem, covariance, guessed, total, complete, freedom, left_out),
@@ -198,7 +204,11 @@ def read_table(
     path: str | os.PathLike[str], sheet: str | None = None, arm_column: str | None = None
 ) -> Grid:
     """Read a table of results of which nothing is known but that a column names the arms."""
-    grid = read_grid(path, "the results", sheet)
+    return named_by(read_grid(path, "the results", sheet), arm_column)
+
+
+def named_by(grid: Grid, arm_column: str | None = None) -> Grid:
+    """Return a table of results of which a column names the arms, with that column as arm."""
     column = ARM if arm_column is None else arm_column
     if column not in grid.header:
         near = nearest(column, grid.header)

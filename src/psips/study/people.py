@@ -7,13 +7,13 @@ import os
 import secrets
 import socket
 import sys
-from importlib.metadata import version
 from pathlib import Path
 
 from psips.errors import InputError
 from psips.study.conduct import read_text
+from psips.version import __version__
 
-VERSION = version("psips")
+VERSION = __version__
 KEY_LENGTH = 100
 
 

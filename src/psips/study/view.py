@@ -14,6 +14,7 @@ from psips.problem import Problem
 from psips.problem.instances import Results
 from psips.rules import Rules
 from psips.rules.promises import short_promise
+from psips.session.dominance import MOST, Comparisons
 from psips.session.status import Status
 from psips.session.tolerated import Saving, savings, suggested
 from psips.store import EVERY, DamagedError, Event, broken_links
@@ -131,6 +132,13 @@ class View:
         No new claim: see `psips.session.preference.rank`.
         """
         return self.state.session.rank(weights=weights, reference=reference)
+
+    def comparisons(self, most: int = MOST) -> Comparisons:
+        """Say who dominates whom, and what each undecided pair would cost.
+
+        See `psips.session.Session.comparisons`.
+        """
+        return self.state.session.comparisons(most)
 
     def savings(self, *epsilons: object) -> tuple[Saving, ...]:
         """Say when this would have stopped with a tolerance, told the same results.

@@ -257,10 +257,7 @@ class _Game:
     """A truth against its alternatives, with what does not depend on the weights."""
 
     def __init__(self, problem: Problem, theta: npt.ArrayLike) -> None:
-        from psips.compiling import watch
-        from psips.kernels.pareto import pareto_mask  # compiled: import where it is used
-
-        watch()
+        from psips._core import pareto_mask
 
         if np.isnan(problem.noisy.usual_covariance).any():
             raise InputError(
@@ -314,9 +311,8 @@ class _Game:
 
     def answer(self, w: Floats) -> tuple[Any, ...]:
         """Return F(w); (z, m); x_k, c_k and y_k; lambda - theta; gains."""
-        from psips.kernels.limits import respond_limited
-        from psips.kernels.posterior import posterior_of
-        from psips.kernels.response import respond
+        from psips._core import respond, respond_limited
+        from psips.state.posterior import posterior_of
 
         model = replace(self.model, A=self.A, Z=self.Z)
         nothing = np.zeros((len(self.basis.T), model.d))

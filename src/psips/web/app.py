@@ -23,12 +23,13 @@ from psips.store import StoreError
 from psips.store.database import DatabaseStore
 from psips.store.tokens import Tokens
 from psips.version import __version__
-from psips.web import api, forms, pages, uploads
+from psips.web import api, entering, files, forms, making, pages, uploads
 from psips.web.connections import HEALTH
 from psips.web.desks import Desks
 from psips.web.guard import OPEN, Guard
 from psips.web.people import Porter
 from psips.web.problems import BAD_INPUT, MALFORMED, NOT_FOUND, code_of, problem_data
+from psips.web.rendering import error_page
 
 HEALTH_TIME = 5.0  # seconds that the store may take to say that it is there
 THREADS = 64  # requests that are worked on at once; others wait
@@ -66,9 +67,8 @@ def make_app(store: DatabaseStore, api_docs: str = OPEN) -> Guard:
     )
     app.state.desks, app.state.porter = desks, porter
     app.include_router(api.router)
-    app.include_router(forms.router)
-    app.include_router(uploads.router)
-    app.include_router(pages.router)
+    for part in (forms, entering, uploads, making, files, pages):
+        app.include_router(part.router)
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
     app.add_exception_handler(InputError, _bad_input)
     app.add_exception_handler(RequestValidationError, _invalid)
@@ -110,14 +110,15 @@ class Health:
 
 def answer(request: Request, data: dict[str, Any]) -> Response:
     """Answer with what is wrong: data for programs, a page for people."""
+    programs = ("/changes", "/charts.json", "/course.json")
     if request.url.path.startswith(("/api/", "/healthz")) or request.url.path.endswith(
-        "/changes"
+        programs
     ):
         headers = {"www-authenticate": "Bearer"} if data["status"] == 401 else None
         return JSONResponse(
             data, data["status"], headers, media_type="application/problem+json"
         )
-    return pages.error_page(request, data)
+    return error_page(request, data)
 
 
 async def _bad_input(request: Request, error: Exception) -> Response:

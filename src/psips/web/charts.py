@@ -7,7 +7,7 @@ there; the lines are pictures of their own, so they carry their style.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ LEFT, RIGHT, TOP, BOTTOM = 70, 14, 12, 52
 NAMED = 25  # points whose names are written beside them
 REGIONS = 200  # points up to which all have their region; of more, those not yet out
 ROW = 22  # height of an answer where there is one objective
+OTHER_METRICS = "Options behind the line may be optimal in metrics that are not shown."
 SHAPES = {
     "D": '<path class="mark" d="M0 -7 7 0 0 7 -7 0Z"/>',
     "o": '<circle class="mark" r="5.5"/>',
@@ -88,9 +89,9 @@ def front(look: Look, x: int, y: int, hide: bool) -> str:
         return '<p class="small">There is nothing to draw yet.</p>'
     if look.problem.d == 1:
         return _intervals(look, shown)
-    across = axis_of((a.means[x] for a in shown), LEFT, WIDTH - RIGHT)
-    up = axis_of((a.means[y] for a in shown), HEIGHT - BOTTOM, TOP)
-    parts = [_frame(across, up, _title(look, x), _title(look, y), HEIGHT)]
+    across = axis_of(_reach(shown, x), LEFT, WIDTH - RIGHT)
+    up = axis_of(_reach(shown, y), HEIGHT - BOTTOM, TOP)
+    parts = [_frame(across, up, title_of(look, x), title_of(look, y), HEIGHT)]
     parts += [_shade(look.problem, across, up, x, y)]
     allowed = [a for a in shown if a.candidate] if look.problem.limits else shown
     if allowed:
@@ -98,7 +99,7 @@ def front(look: Look, x: int, y: int, hide: bool) -> str:
     drawn = []
     for answer in sorted(shown, key=lambda a: -a.mark):
         region = ""
-        if len(shown) <= REGIONS or answer.mark != 3:
+        if has_region(answer, len(shown)):
             region = _ellipse(answer.covariance[np.ix_([x, y], [x, y])], across, up)
         place = (across.at(answer.means[x]), up.at(answer.means[y]))
         drawn.append(_point(look, answer, place, region))
@@ -109,7 +110,24 @@ def front(look: Look, x: int, y: int, hide: bool) -> str:
     if len(named) > NAMED:
         named = [a for a in named if a.candidate][:NAMED]
     parts.append(_names(named, across, up, x, y))
-    return _svg("".join(parts), HEIGHT, "The front: estimated means of the answers")
+    if look.problem.d > 2:
+        note = f'x="{LEFT + 8}" y="{TOP + 16}"'
+        parts.append(f'<text class="note" {note}>{OTHER_METRICS}</text>')
+    return _svg("".join(parts), HEIGHT, "The front: estimated means of the options")
+
+
+def _reach(shown: Sequence[Answer], c: int) -> Iterator[float]:
+    """Yield how far points and their regions reach in a metric."""
+    for answer in shown:
+        error = answer.errors[c] if has_region(answer, len(shown)) else 0.0
+        reach = RADIUS_95 * error if math.isfinite(error) else 0.0
+        yield answer.means[c] - reach
+        yield answer.means[c] + reach
+
+
+def has_region(answer: Answer, shown: int) -> bool:
+    """Whether the region of an answer is drawn: of many, not of those that are out."""
+    return shown <= REGIONS or answer.mark != 3
 
 
 def _shade(problem: Problem, across: Axis, up: Axis, x: int, y: int) -> str:
@@ -140,7 +158,7 @@ def _intervals(look: Look, shown: Sequence[Answer]) -> str:
     ends = [a.means[0] + k * a.errors[0] for a in order for k in (-2, 2)]
     across = axis_of(ends, LEFT + 90, WIDTH - RIGHT)
     up = Axis(0.0, 1.0, height - BOTTOM, TOP)
-    parts = [_frame(across, up, _title(look, 0), "", height)]
+    parts = [_frame(across, up, title_of(look, 0), "", height)]
     drawn = []
     for row, answer in enumerate(order):
         y = TOP + ROW * (row + 0.5)
@@ -152,7 +170,7 @@ def _intervals(look: Look, shown: Sequence[Answer]) -> str:
         name = escape(_short(answer.name))
         parts.append(f'<text class="name" x="{LEFT + 80}" y="{y + 4:.1f}">{name}</text>')
     parts.append(_points(drawn))
-    return _svg("".join(parts), height, "Estimated means of the answers").replace(
+    return _svg("".join(parts), height, "Estimated means of the options").replace(
         'class="front"', 'class="front rows"'
     )
 
@@ -241,7 +259,8 @@ def _short(name: str, most: int = 18) -> str:
     return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
-def _title(look: Look, c: int) -> str:
+def title_of(look: Look, c: int) -> str:
+    """Write the title of an axis: the metric, and which way is better."""
     better = {"max": "more is better", "min": "less is better"}
     said = better.get(look.problem.directions[c], "limited")
     return f"{_short(look.problem.labels[c], 40)} ({said})"

@@ -12,20 +12,24 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import datetime
 from typing import TypeVar
 
 from psips.errors import InputError, unknown
+from psips.session.dominance import Comparisons
 from psips.store.database import DatabaseStore
 from psips.study import Study
 from psips.study.inputs import stamp
 from psips.study.journal import Journal
 from psips.study.people import VERSION, signature
+from psips.study.schema import TOLD
 from psips.web.looks import Course, Look, course_of, look_at
 
 T = TypeVar("T")
 
 FRESH = 0.15  # seconds for which the number of the last event is not looked up again
 PROGRAM = f"psips {VERSION}, serve"
+UNDONE = 20  # measurements of an event that can still be undone by a button
 REST = 5.0  # times as long as a figure took to draw, it is not drawn again
 LOG = logging.getLogger("psips.web")
 
@@ -42,6 +46,7 @@ class Desk:
         self.problem = self._study.problem  # never changes
         self._look: Look | None = None
         self._course: Course | None = None
+        self._compared: tuple[int, Comparisons] | None = None  # at which event
         self._drawing = threading.Lock()
         self._due = 0.0  # when figures may be drawn again
         self._last, self._looked = 1, 0.0  # the last event known, and when that was looked up
@@ -71,6 +76,25 @@ class Desk:
             if kept is None or kept.event != state.seq or kept.until <= at:
                 kept = self._look = look_at(state, at, self._store, kept)
             return kept
+
+    def comparisons(self) -> Comparisons:
+        """Return the options compared with each other, worked out once for each event."""
+        with self._lock:
+            state = self._study.state
+            kept = self._compared
+            if kept is None or kept[0] != state.seq:
+                kept = self._compared = (state.seq, state.session.comparisons())
+            return kept[1]
+
+    def seconds_left(self, event: int, user: str | None, seconds: int) -> int:
+        """Return for how long a person can undo what they told with an event; 0 if not."""
+        found = self._store.read(self.name, event - 1, event)
+        if not found or found[0].kind != TOLD or len(found[0].payload["results"]) > UNDONE:
+            return 0
+        if found[0].payload["by"].get("user") != signature(user)["user"]:
+            return 0
+        told = datetime.fromisoformat(found[0].at)
+        return max(0, seconds - int((self._journal.now() - told).total_seconds()))
 
     def course(self) -> Course:
         """Return the study over time.

@@ -1,4 +1,4 @@
-"""Forms that people send: sign-in, asking, telling, changes."""
+"""Forms that people send: sign-in, changes of what was entered, the end of a study."""
 
 from __future__ import annotations
 
@@ -16,12 +16,10 @@ from psips.errors import InputError, quote
 from psips.input.quantities import parse_number
 from psips.study import Study
 from psips.study.people import read_key
-from psips.study.rows import Row
-from psips.study.slips import DEVIATIONS
-from psips.web.api import Ask, ask_for, find_desk
+from psips.web.api import find_desk
 from psips.web.desks import Desk
 from psips.web.guard import LARGEST_BODY
-from psips.web.pages import clear_cookie, render, set_cookie, show, show_result, visitor
+from psips.web.pages import show_result
 from psips.web.people import (
     COOKIE,
     OWNER,
@@ -39,12 +37,12 @@ from psips.web.problems import (
     MALFORMED,
     RefusedError,
     code_of,
-    problem_data,
 )
+from psips.web.rendering import clear_cookie, render, set_cookie, visitor
 
 router = APIRouter(include_in_schema=False)
 
-TO = re.compile(r"/studies/[A-Za-z0-9_~-]+")
+TO = re.compile(r"/studies/[A-Za-z0-9_~-]+(/[a-z]+)?|/new(/[a-z]+)?")
 
 
 @dataclass(frozen=True)
@@ -132,77 +130,11 @@ def sign_out(request: Request, _: Sent) -> Response:
     return response
 
 
-def done(study: str, opened: Study, sent: Posted, before: int) -> Response:
-    """Lead back to the page of the study, which says what was recorded; 0 is nothing new."""
+def done(study: str, opened: Study, sent: Posted, before: int, tab: str = "") -> Response:
+    """Lead back to a tab of the study, which says what was recorded; 0 is nothing new."""
     found = opened.state.keys.get(sent.key)
     seq = found.seq if found is not None and found.seq > before else 0
-    return RedirectResponse(f"/studies/{study}?done={seq}", 303)
-
-
-@router.post("/studies/{study}/ask")
-def ask(request: Request, study: str, who: Recorder, at: At, sent: Sent) -> Response:
-    """Give out tickets."""
-    errors: dict[str, str] = {}
-    n = _read(errors, "n", lambda: _whole("the number of measurements", sent["n"] or "1"))
-    days = _read(
-        errors,
-        "expires",
-        lambda: (
-            parse_number("the number of days", sent["expires"]) if sent["expires"] else None
-        ),
-    )
-    if not errors:
-        try:
-            with at.study(who.name) as opened:
-                before = opened.state.seq
-                wait = None if days is None else 86400.0 * days
-                order = Ask.model_construct(
-                    n=n, expires=wait, anyway=bool(sent["anyway"]), key=sent.key
-                )
-                ask_for(opened, order)
-                return done(study, opened, sent, before)
-        except InputError as error:
-            if code_of(error) >= 500:
-                raise
-            errors["expires" if "expire" in str(error) else "n"] = str(error)
-    return show(request, at, who, BAD_INPUT, given=sent.fields, errors=errors, form="ask")
-
-
-@router.post("/studies/{study}/tell")
-def tell(request: Request, study: str, who: Recorder, at: At, sent: Sent) -> Response:
-    """Record a result; each thing that is wrong with it is said beside its field."""
-    with at.study(who.name) as opened:
-        objectives = opened.problem.objectives
-        cells = {o: sent[f"value-{c}"].strip() for c, o in enumerate(objectives)}
-        row = Row("", {**cells, "ticket": sent["ticket"].strip(), "arm": sent["arm"]})
-        before = opened.state.seq
-        try:
-            opened.tell_many([row], strict=not sent["anyway"], key=sent.key)
-            return done(study, opened, sent, before)
-        except InputError as error:
-            if code_of(error) >= 500:
-                raise
-            errors = _by_field(error, objectives)
-    return show(request, at, who, BAD_INPUT, given=sent.fields, errors=errors, form="tell")
-
-
-def _by_field(error: InputError, objectives: tuple[str, ...]) -> dict[str, str]:
-    """Sort what is wrong by the field of the form it is about."""
-    errors: dict[str, str] = {}
-    for one in problem_data(error, objectives)["problems"]:
-        field = "ticket"
-        if one["field"] is not None:
-            field = f"value-{objectives.index(one['field'])}"
-        elif DEVIATIONS in one["message"]:
-            place = next(
-                (c for c, o in enumerate(objectives) if one["message"].startswith(o)), 0
-            )
-            field = f"value-{place}"
-            errors["far"] = "yes"
-        errors[field] = (
-            f"{errors[field]}; {one['message']}" if field in errors else one["message"]
-        )
-    return errors
+    return RedirectResponse(f"/studies/{study}{tab}?done={seq}", 303)
 
 
 @router.post("/studies/{study}/results/{number}/{change}")
@@ -221,7 +153,7 @@ def change_result(
         objectives = opened.problem.objectives
         before = opened.state.seq
         values = {
-            o: _read(
+            o: read_field(
                 errors,
                 f"value-{c}",
                 lambda o=o, c=c: parse_number(  # type: ignore[misc]
@@ -246,7 +178,7 @@ def change_result(
                     opened.confirm(**order)
                 else:
                     raise RefusedError(MALFORMED, "choose to correct, withdraw or confirm")
-                return done(study, opened, sent, before)
+                return done(study, opened, sent, before, f"/results/{number}")
             except RefusedError:
                 raise
             except InputError as error:
@@ -267,15 +199,6 @@ def confirm_event(study: str, number: int, who: Recorder, at: At, sent: Sent) ->
         return done(study, opened, sent, before)
 
 
-@router.post("/studies/{study}/cancel")
-def cancel(study: str, who: Recorder, at: At, sent: Sent) -> Response:
-    """Take back a ticket."""
-    with at.study(who.name) as opened:
-        before = opened.state.seq
-        opened.cancel(sent["ticket"], reason=sent["reason"].strip(), key=sent.key)
-        return done(study, opened, sent, before)
-
-
 @router.post("/studies/{study}/close")
 def close(study: str, who: Owner, at: At, sent: Sent) -> Response:
     """End a study."""
@@ -289,13 +212,7 @@ def close(study: str, who: Owner, at: At, sent: Sent) -> Response:
         return done(study, opened, sent, before)
 
 
-def _whole(what: str, text: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,9}", text.strip()):
-        raise InputError(f"{what} must be a whole number, got {quote(text)}")
-    return int(text)
-
-
-def _read(errors: dict[str, str], field: str, read: Callable[[], Any]) -> Any:
+def read_field(errors: dict[str, str], field: str, read: Callable[[], Any]) -> Any:
     """Read a field; what is wrong with it is noted."""
     try:
         return read()

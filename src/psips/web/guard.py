@@ -20,6 +20,7 @@ from psips.web.problems import NOT_FOUND, NOT_SIGNED_IN, code_of
 LARGEST_BODY = 4_000_000  # bytes
 LARGEST_SIGN_IN = 20_000  # bytes, of people whom we do not know yet
 BODY_TIME = 20.0  # seconds in which a body must have come
+REST, REST_TIME = 1_000_000, 2.0  # bytes and seconds read of a body that is refused
 LOCAL = ("127.0.0.1", "localhost", "::1")
 SAFE = ("GET", "HEAD", "OPTIONS")
 DOCUMENTATION = ("/api/v1/docs", "/api/v1/openapi.json")
@@ -93,6 +94,7 @@ class Guard:
                 await _refuse(answer, *refused)
         except TooMuchError as error:
             if not answered:
+                await _read_rest(receive)
                 await _refuse(answer, error.status_code, error.detail)
         finally:
             took = 1000 * (time.monotonic() - began)
@@ -175,6 +177,19 @@ class _Body:
         return TooMuchError(
             413, f"this request has at most {self._most:,} bytes: send less at once"
         )
+
+
+async def _read_rest(receive: Any) -> None:
+    """Drop some of a refused body: a client that is cut off while it sends sees no answer."""
+    got, end = 0, time.monotonic() + REST_TIME
+    while got < REST:
+        try:
+            message = await asyncio.wait_for(receive(), max(end - time.monotonic(), 0.0))
+        except TimeoutError:
+            return
+        if not message.get("more_body", False):
+            return
+        got += len(message.get("body", b""))
 
 
 async def _refuse(send: Any, code: int, sentence: str) -> None:

@@ -20,6 +20,7 @@ from psips.plots.planes import label_of, marks_of
 from psips.problem import Problem
 from psips.problem.instances import Results
 from psips.report.verdict_words import verdict_words
+from psips.rules import Rules
 from psips.rules.promises import evidence_caption, kind_of_promise, promise, short_promise
 from psips.rules.stopping import PROVEN
 from psips.session.progress import hardest
@@ -85,6 +86,7 @@ class Look:
     log: list[Entry]  # the newest first
     spreads: list[Spread]
     findings: tuple[Finding, ...] | None  # of `psips check`; None if it would take long
+    rules: Rules
     promise: str
     short_promise: str
     evidence_caption: str
@@ -143,6 +145,7 @@ def look_at(state: State, at: str, store: Store, before: Look | None = None) -> 
         log=_log(store, state, before),
         spreads=spreads(state),
         findings=_findings(state),
+        rules=state.rules,
         promise=promise(state.rules, problem),
         short_promise=short_promise(state.rules),
         evidence_caption=evidence_caption(state.rules),

@@ -1,116 +1,40 @@
-"""Pages to look at: the list of studies, a study, its results, its log, and files to save."""
+"""Pages to look at: the list of studies, and the tabs of a study."""
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable
 from concurrent.futures import TimeoutError as SlowError
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
-from fastapi.responses import JSONResponse, RedirectResponse, Response
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from fastapi.responses import JSONResponse, Response
 from markupsafe import Markup
 
 from psips.errors import InputError, unknown
-from psips.input.digits import chance, estimate, interval
-from psips.input.escaping import as_json
-from psips.session.estimated import spread
-from psips.study import Study
-from psips.study.exports import as_csv, as_data
-from psips.version import __version__
-from psips.web import charts, words
+from psips.report.design import design_of
+from psips.web import charts, orders, tables, words
 from psips.web.addresses import slug
-from psips.web.api import find_desk, overview
+from psips.web.api import overview
 from psips.web.desks import Desk, Desks
+from psips.web.headline import headline_of, kind_of
 from psips.web.looks import Look
-from psips.web.people import (
-    COOKIE,
-    OWNER,
-    RECORDER,
-    VISIT,
-    Person,
-    Porter,
-    form_token,
-    new_visit,
-)
-from psips.web.problems import NOT_FOUND, NOT_SIGNED_IN, RefusedError, without_place
+from psips.web.people import RECORDER, Person
+from psips.web.problems import NOT_FOUND, RefusedError
+from psips.web.rendering import Number, Visitor, desk_of, render
+from psips.web.tables import Wanted
 
 router = APIRouter(include_in_schema=False)
 
-PATIENCE = 1.0  # seconds that a page waits for a study that is being read
-ROWS = 100  # answers that are listed unless all are asked for
-PAGE = 100  # results or events of a page
-REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
-
-TEMPLATES = Environment(
-    loader=FileSystemLoader(Path(__file__).parent / "templates"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
+PAGE = 100  # events of a page
+BUTTONS = 60  # options that have a button of their own where they are chosen
+SECONDS = 60  # for which what was entered can be undone by a button
+TABS = (
+    ("", "Overview"),
+    ("enter", "Enter"),
+    ("results", "Results"),
+    ("comparisons", "Comparisons"),
+    ("log", "Log"),
+    ("design", "Design"),
 )
-TEMPLATES.globals["zip"] = zip
-TEMPLATES.filters.update(
-    estimate=lambda pair: estimate(pair[0], pair[1], none="not measured"),
-    interval=lambda three: interval(*three),
-    chance=chance,
-    spread=spread,
-    moment=words.moment,
-    slug=slug,
-    without_place=without_place,
-)
-
-
-def render(request: Request, page: str, code: int = 200, **given: Any) -> Response:
-    """Fill in a page; its forms are tied to this browser."""
-    visit = request.cookies.get(VISIT) or new_visit()
-    person = given.setdefault("person", None)
-    given |= {
-        "form_token": form_token(request, visit),
-        "key": secrets.token_hex(8),
-        "version": __version__,
-        "may_record": person is not None and person.may(RECORDER),
-        "may_close": person is not None and person.may(OWNER),
-    }
-    response = Response(
-        TEMPLATES.get_template(page).render(**given), code, media_type="text/html"
-    )
-    if VISIT not in request.cookies:
-        set_cookie(request, response, VISIT, visit)
-    return response
-
-
-def set_cookie(request: Request, response: Response, name: str, value: str) -> None:
-    """Set a cookie that scripts cannot read and other sites do not send."""
-    secure = request.url.scheme == "https"
-    response.set_cookie(name, value, httponly=True, samesite="lax", secure=secure, path="/")
-
-
-def error_page(request: Request, data: dict[str, Any]) -> Response:
-    """Say what is wrong on a page; whoever has to sign in first is led there."""
-    if data["status"] == NOT_SIGNED_IN and request.method == "GET":
-        return RedirectResponse(f"/sign-in?to={request.url.path}", 303)
-    return render(request, "error.html", data["status"], data=data)
-
-
-def visitor(request: Request) -> Person:
-    """Return who looks."""
-    porter: Porter = request.app.state.porter
-    person = porter.by_cookie(request)
-    if person is None:
-        raise RefusedError(NOT_SIGNED_IN, "sign in first")
-    return person
-
-
-def desk_of(request: Request, study: str) -> Desk:
-    """Return the desk of the study in the path, if it is ready soon."""
-    return find_desk(request.app.state.desks, study, PATIENCE)
-
-
-Visitor = Annotated[Person, Depends(visitor)]
-Number = Annotated[int, Query(ge=0, le=2**31)]
 
 
 @router.get("/")
@@ -120,84 +44,95 @@ def studies(request: Request, person: Visitor) -> Response:
     return render(request, "studies.html", person=person, rows=overview(desks))
 
 
-@router.get("/studies/{study}")
-def study_page(
-    request: Request,
-    study: str,
-    person: Visitor,
-    x: str = "",
-    y: str = "",
-    hide: str = "",
-    every: Annotated[str, Query(alias="all")] = "",
-    ticket: str = "",
-    done: Number | None = None,
-) -> Response:
-    """Show a study."""
-    chosen = {"x": x, "y": y, "hide": hide, "all": every}
-    try:
-        desk = desk_of(request, study)
-    except SlowError:
-        return render(request, "reading.html", person=person)
-    given = {"ticket": ticket[:200]}
-    return show(request, desk, person, chosen=chosen, given=given, done=done)
+def wanted(
+    sort: str = "",
+    down: str = "",
+    q: str = "",
+    state: str = "",
+    page: Annotated[int, Query(ge=1, le=10**6)] = 1,
+) -> Wanted:
+    """Return what an address asks of a table."""
+    return Wanted(sort[:200], bool(down), q[:200].strip(), state[:20], page)
 
 
-def show(
+Asked = Annotated[Wanted, Depends(wanted)]
+
+
+def tab(
     request: Request,
     desk: Desk,
     person: Person,
+    which: str,
     code: int = 200,
-    chosen: dict[str, str] | None = None,
-    given: dict[str, str] | None = None,
-    errors: dict[str, str] | None = None,
-    form: str = "",
     done: int | None = None,
+    **given: Any,
 ) -> Response:
-    """Show a study, with what was given in a form and what is wrong with it.
+    """Fill in a tab of a study.
 
     Parameters
     ----------
     request, desk, person : Request, Desk, Person
+    which : str
+        Of TABS; "" is the overview.
     code : int
         Of HTTP.
-    chosen : dict
-        Objectives to draw, and whether to hide what is dominated.
-    given, errors : dict
-        By field: what was typed, and what is wrong with it; "" for what is of no field.
-    form : str
-        Which form they belong to.
     done : int
         Number of the event that was just recorded; 0 if it was known already.
+    **given
+        What the tab shows besides.
     """
     look = desk.look()
-    chosen = chosen or {}
-    x, y = _pair(look, chosen.get("x", ""), chosen.get("y", ""))
-    hide = bool(chosen.get("hide"))
-    answers = [a for a in look.answers if not (hide and a.mark == 3)]
-    listed = answers
-    if len(answers) > ROWS and not chosen.get("all"):
-        listed = sorted(answers, key=lambda a: (a.mark, a.place))[:ROWS]
-    said = next((entry for entry in look.log if entry.seq == done), None)
+    path = slug(desk.name)
     return render(
         request,
-        "study.html",
+        f"{which or 'overview'}.html",
         code,
         person=person,
         look=look,
         name=desk.name,
-        path=slug(desk.name),
-        picture=Markup(charts.front(look, x, y, hide)),
-        marks=sorted({(a.mark, a.label) for a in look.answers if a.measured}),
-        x=x,
-        y=y,
-        hide=hide,
-        answers=listed,
-        unlisted=len(answers) - len(listed),
-        given=given or {},
-        errors=errors or {},
-        form=form,
+        path=path,
+        here=f"/studies/{path}{'/' if which else ''}{which}",
+        tabs=TABS,
+        which=which,
+        head=headline_of(look, person.may(RECORDER)),
         done=done,
-        said=said,
+        said=next((entry for entry in look.log if entry.seq == done), None),
+        undo=desk.seconds_left(done, person.name, SECONDS) if done else 0,
+        **given,
+    )
+
+
+@router.get("/studies/{study}")
+def overview_tab(
+    request: Request,
+    study: str,
+    person: Visitor,
+    asked: Asked,
+    x: str = "",
+    y: str = "",
+    hide: str = "",
+    done: Number | None = None,
+) -> Response:
+    """Show what is known: the answer, the front, the options."""
+    try:
+        desk = desk_of(request, study)
+    except SlowError:
+        return render(request, "reading.html", person=person)
+    look = desk.look()
+    first, second = _pair(look, x, y)
+    return tab(
+        request,
+        desk,
+        person,
+        "",
+        done=done,
+        picture=Markup(charts.front(look, first, second, bool(hide))),
+        marks=sorted({(a.mark, a.label) for a in look.answers if a.measured}),
+        x=first,
+        y=second,
+        hide=bool(hide),
+        wanted=asked,
+        table=tables.options(look, asked, bool(hide)),
     )
 
 
@@ -216,36 +151,91 @@ def _pair(look: Look, x: str, y: str) -> tuple[int, int]:
     return first, second
 
 
-@router.get("/studies/{study}/changes")
-def changes(request: Request, study: str, _: Visitor) -> Response:
-    """Return the number of the last event, for pages that follow a study."""
-    return JSONResponse({"event": desk_of(request, study).last()})
+@router.get("/studies/{study}/enter")
+def enter_tab(
+    request: Request,
+    study: str,
+    person: Visitor,
+    ticket: str = "",
+    then: Annotated[str, Query(alias="next")] = "",
+    done: Number | None = None,
+) -> Response:
+    """Show what is to be measured, and the forms to enter it."""
+    desk = desk_of(request, study)
+    given = {"ticket": ticket[:200], "next": then[:3]}
+    return show_enter(request, desk, person, given=given, done=done)
+
+
+def show_enter(
+    request: Request,
+    desk: Desk,
+    person: Person,
+    code: int = 200,
+    given: dict[str, str] | None = None,
+    errors: dict[str, str] | None = None,
+    form: str = "",
+    done: int | None = None,
+) -> Response:
+    """Show the forms to enter, with what was given in one and what is wrong with it.
+
+    Parameters
+    ----------
+    request, desk, person, code, done
+        See `tab`.
+    given, errors : dict
+        By field: what was typed, and what is wrong with it.
+    form : str
+        Which form they belong to.
+    """
+    look = desk.look()
+    typed = given or {}
+    ticket = typed.get("ticket", "")
+    if not ticket and not typed.get("arm") and not form and look.tickets:
+        ticket = look.tickets[0].id
+    problem = look.problem
+    return tab(
+        request,
+        desk,
+        person,
+        "enter",
+        code,
+        done,
+        given=typed,
+        errors=errors or {},
+        form=form,
+        ticket=ticket,
+        asked_for=next((t for t in look.tickets if t.id == ticket), None),
+        buttons=problem.arms if len(problem.arms) <= BUTTONS else (),
+    )
 
 
 @router.get("/studies/{study}/results")
-def results(request: Request, study: str, person: Visitor, before: Number = 0) -> Response:
-    """Show results, the newest first."""
+def results_tab(
+    request: Request, study: str, person: Visitor, asked: Asked, done: Number | None = None
+) -> Response:
+    """Show the measurements, the newest first unless the address says otherwise."""
     desk = desk_of(request, study)
     with desk.study() as opened:
         every = opened.state.ledger.results
-        last = min(before - 1, len(every)) if before else len(every)
-        rows = every[max(0, last - PAGE) : last][::-1]
-        return render(
-            request,
-            "results.html",
-            person=person,
-            name=desk.name,
-            path=study,
-            objectives=opened.problem.objectives,
-            rows=rows,
-            told=len(every),
-        )
+        found = tables.results(every, opened.problem.objectives, asked)
+    return tab(
+        request,
+        desk,
+        person,
+        "results",
+        done=done,
+        wanted=asked,
+        table=found,
+        states=tables.STATES,
+    )
 
 
 @router.get("/studies/{study}/results/{number}")
-def result_page(request: Request, study: str, person: Visitor, number: int) -> Response:
+def result_page(
+    request: Request, study: str, person: Visitor, number: int, done: Number | None = None
+) -> Response:
     """Show one result, and the forms that change it."""
-    return show_result(request, desk_of(request, study), person, number)
+    return show_result(request, desk_of(request, study), person, number, done=done)
 
 
 def show_result(
@@ -257,102 +247,80 @@ def show_result(
     given: dict[str, str] | None = None,
     errors: dict[str, str] | None = None,
     form: str = "",
+    done: int | None = None,
 ) -> Response:
     """Show one result, with what was given in a form and what is wrong with it."""
     with desk.study() as opened:
         state = opened.state
         if not 1 <= number <= len(state.ledger.results):
-            raise RefusedError(NOT_FOUND, f"there is no result number {number}")
+            raise RefusedError(NOT_FOUND, f"there is no measurement number {number}")
+        look = desk.look()
+        path = slug(desk.name)
         return render(
             request,
             "result.html",
             code,
             person=person,
+            look=look,
             name=desk.name,
-            path=slug(desk.name),
+            path=path,
+            here=f"/studies/{path}/results/{number}",
+            tabs=TABS,
+            which="results",
+            head=headline_of(look, person.may(RECORDER)),
             objectives=opened.problem.objectives,
             result=state.ledger.result(number),
-            reasons=state.conduct.reasons,
-            two_people=state.conduct.two_people,
-            closed=state.closed,
             given=given or {},
             errors=errors or {},
             form=form,
+            done=done,
+            said=next((entry for entry in look.log if entry.seq == done), None),
+            undo=0,
         )
 
 
+@router.get("/studies/{study}/comparisons")
+def comparisons_tab(
+    request: Request, study: str, person: Visitor, done: Number | None = None
+) -> Response:
+    """Show who dominates whom, and what the undecided pairs would cost."""
+    desk = desk_of(request, study)
+    found = desk.comparisons()
+    return tab(
+        request,
+        desk,
+        person,
+        "comparisons",
+        done=done,
+        found=found,
+        drawing=Markup(orders.order_picture(found)),
+    )
+
+
 @router.get("/studies/{study}/log")
-def log(request: Request, study: str, person: Visitor, before: Number = 0) -> Response:
+def log_tab(request: Request, study: str, person: Visitor, before: Number = 0) -> Response:
     """Show events, the newest first, with who recorded them."""
     desk = desk_of(request, study)
     last = before - 1 if before else desk.look().event
     with desk.study() as opened:
         events = opened.store.read(opened.name, max(0, last - PAGE), last)[::-1]
     entries = [words.entry(event) for event in events]
-    return render(
-        request, "log.html", person=person, name=desk.name, path=study, events=entries
-    )
+    return tab(request, desk, person, "log", events=entries, before=before)
 
 
-@router.get("/studies/{study}/{figure}.svg")
-def picture(request: Request, study: str, figure: str, _: Visitor) -> Response:
-    """Draw pulls or evidence over time."""
-    drawn: dict[str, Callable[..., str]] = {
-        "pulls": charts.pulls_picture,
-        "evidence": charts.evidence_picture,
-    }
-    if figure not in drawn:
-        raise RefusedError(NOT_FOUND, "there is no such figure")
-    course = desk_of(request, study).course()
-    policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
-    headers = {"content-security-policy": policy}
-    return Response(drawn[figure](course), 200, headers, "image/svg+xml")
-
-
-@router.get("/studies/{study}/results.csv")
-def as_table(request: Request, study: str, _: Visitor) -> Response:
-    """Return the results as `psips study export` writes them."""
-    return _saved(request, study, "csv", "text/csv", as_csv)
-
-
-@router.get("/studies/{study}/study.json")
-def as_plain(request: Request, study: str, _: Visitor) -> Response:
-    """Return design, tickets, results and log as `psips study export` writes them."""
-    return _saved(request, study, "json", "application/json", lambda s: as_json(as_data(s)))
-
-
-def _saved(
-    request: Request, study: str, ending: str, kind: str, write: Callable[[Study], str]
+@router.get("/studies/{study}/design")
+def design_tab(
+    request: Request, study: str, person: Visitor, done: Number | None = None
 ) -> Response:
+    """Show the design as registered, the noise, what is promised, and files to save."""
     desk = desk_of(request, study)
     with desk.study() as opened:
-        text = write(opened)
-    return Response(text.encode(errors="replace"), 200, _attachment(f"{study}.{ending}"), kind)
+        design = Markup(design_of(opened.state))  # it escapes every text
+    kind = kind_of(desk.look())
+    return tab(request, desk, person, "design", done=done, design=design, promised=kind)
 
 
-@router.get("/studies/{study}/report.html")
-def report(request: Request, study: str, _: Visitor) -> Response:
-    """Return the report, which replays the whole log."""
-    from psips.report import report as write
-
-    desk = desk_of(request, study)
-    text = request.app.state.desks.report(desk.name, write)
-    headers = {"content-security-policy": REPORT_POLICY}
-    return Response(text, 200, headers, "text/html")
-
-
-@router.get("/api/v1/docs")
-def documentation(request: Request) -> Response:
-    """Show what the JSON interface takes and gives."""
-    return render(request, "api.html", schema=request.app.openapi())
-
-
-def _attachment(name: str) -> dict[str, str]:
-    """Name a file to be saved; names are slugs, so they need no quoting."""
-    return {"content-disposition": f'attachment; filename="{name}"'}
-
-
-def clear_cookie(request: Request, response: Response) -> None:
-    """Forget who signed in."""
-    secure = request.url.scheme == "https"
-    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="lax", secure=secure)
+@router.get("/studies/{study}/changes")
+def changes(request: Request, study: str, _: Visitor) -> Response:
+    """Return the number of the last event, for pages that follow a study."""
+    return JSONResponse({"event": desk_of(request, study).last()})

@@ -21,7 +21,7 @@ WINDOW = 300.0  # seconds
 TRIES = 10  # wrong tokens of an address in that time before the next one has to wait
 REMEMBERED = 10_000  # wrong tokens of all addresses
 VIEWER, RECORDER, OWNER = ROLES
-DOES = {VIEWER: "look", RECORDER: "record", OWNER: "close a study"}
+DOES = {VIEWER: "look", RECORDER: "record", OWNER: "make or close a study"}
 
 
 class Person(NamedTuple):

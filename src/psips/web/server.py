@@ -31,6 +31,7 @@ def serve(
     say: Callable[[str], object],
     proxies: Sequence[str] = (),
     api_docs: str = OPEN,
+    create: bool = False,
 ) -> None:
     """Serve a store until the process is told to end.
 
@@ -46,13 +47,15 @@ def serve(
         Addresses or networks of proxies that are trusted about the client's address and TLS.
     api_docs : "open", "token" or "off"
         Who may read how the JSON interface is used.
+    create : bool
+        Whether to make the store if there is none.
     """
     check_proxies(proxies)
     if api_docs not in (OPEN, TOKEN, OFF):
         raise unknown("value of --api-docs", api_docs, [OPEN, TOKEN, OFF])
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     warnings.simplefilter("ignore", FarValueWarning)  # receipts have them
-    with open_store(url) as store:
+    with open_store(url, create=create) as store:
         guarded = Tokens(store).needed()
         if not guarded and (host not in LOCAL or proxies):
             raise InputError(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
+import csv
+import io
 import re
 from typing import Any
 
@@ -12,6 +14,8 @@ from fastapi.responses import Response
 
 from psips.errors import InputError
 from psips.input.tabular.isolated import read_upload
+from psips.problem import Problem
+from psips.problem.measurements import ITEM
 from psips.study import ProblemsError
 from psips.study.deliveries import Delivery, read_delivery
 from psips.study.rows import Row, check_rows
@@ -19,9 +23,10 @@ from psips.study.telling import Telling
 from psips.web.api import MOST_ROWS
 from psips.web.desks import Desk
 from psips.web.forms import At, Recorder, Sent, done
-from psips.web.pages import render, show
+from psips.web.pages import show_enter
 from psips.web.people import Person
 from psips.web.problems import BAD_INPUT, MALFORMED, RefusedError, code_of, problem
+from psips.web.rendering import render
 
 router = APIRouter(include_in_schema=False)
 
@@ -33,8 +38,8 @@ PREVIEWED = 20  # rows
 def upload(request: Request, who: Recorder, at: At, sent: Sent) -> Response:
     """Show what a file of results says, and everything that is wrong with it."""
     if sent.file is None or not sent.file[1]:
-        errors = {"file": "choose a CSV file that is not empty"}
-        return show(request, at, who, BAD_INPUT, errors=errors, form="upload")
+        errors = {"file": "choose a file that is not empty"}
+        return show_enter(request, at, who, BAD_INPUT, errors=errors, form="upload")
     name, data = sent.file
     return _preview(request, at, who, name, data, again=False)
 
@@ -54,11 +59,41 @@ def confirm_upload(request: Request, study: str, who: Recorder, at: At, sent: Se
         with at.study(who.name) as opened:
             before = opened.state.seq
             opened.tell_delivery(read, again=again, key=sent.key)
-            return done(study, opened, sent, before)
+            return done(study, opened, sent, before, "/enter")
     except InputError as error:
         if code_of(error) >= 500:
             raise
     return _preview(request, at, who, sent["name"], data, again)
+
+
+@router.post("/studies/{study}/paste")
+def paste(request: Request, who: Recorder, at: At, sent: Sent) -> Response:
+    """Show what rows of a spreadsheet say, as if they were a file."""
+    text = sent["text"].replace("\r\n", "\n").strip("\n")
+    if not text.strip():
+        errors = {"text": "paste at least one row"}
+        return show_enter(request, at, who, BAD_INPUT, errors=errors, form="paste")
+    return _preview(request, at, who, "pasted.csv", with_head(text, at.problem), again=False)
+
+
+def with_head(text: str, problem: Problem) -> bytes:
+    r"""Return rows as a file: without headings they are the arm and the metrics in order.
+
+    Examples
+    --------
+    >>> problem = Problem(objectives=["gain"], arms=["A", "B"])
+    >>> with_head("A\t1.5", problem), with_head("arm,gain\nA,1.5", problem)
+    (b'arm\tgain\nA\t1.5', b'arm,gain\nA,1.5')
+    """
+    first = text.split("\n", 1)[0]
+    mark = next((m for m in ("\t", ";", ",") if m in first), "\t")
+    cells = [cell.strip().strip('"') for cell in first.split(mark)]
+    if not {"arm", "ticket"} & set(cells):
+        names = ["arm", *([ITEM] if problem.blocks else []), *problem.objectives]
+        line = io.StringIO()
+        csv.writer(line, delimiter=mark, lineterminator="").writerow(names)
+        text = f"{line.getvalue()}\n{text}"
+    return text.encode(errors="replace")
 
 
 def _preview(
@@ -90,7 +125,7 @@ def _preview(
         BAD_INPUT if problems else 200,
         person=who,
         name=at.name,
-        file=_file_name(name),
+        file=file_name(name),
         data=base64.b64encode(data).decode(),
         columns=list(rows[0].cells) if rows else [],
         rows=[list(row.cells.values()) for row in rows[:PREVIEWED]],
@@ -109,10 +144,10 @@ def _read(at: Desk, name: str, data: bytes) -> Delivery:
         raise InputError(
             f"a file has at most {LARGEST_FILE:,} bytes here, got {len(data):,}: split it"
         )
-    return read_delivery(read_upload(_file_name(name), data, MOST_ROWS), at.problem)
+    return read_delivery(read_upload(file_name(name), data, MOST_ROWS), at.problem)
 
 
-def _file_name(given: str) -> str:
+def file_name(given: str) -> str:
     """Return the last part of a file's name, if it is a plain one."""
     name = re.split(r"[/\\]", given)[-1]
     return name if re.fullmatch(r"[\w][\w .()+-]{0,80}", name) else "results.csv"

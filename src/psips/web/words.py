@@ -80,3 +80,14 @@ def _few(parts: list[str], size: int | None = None) -> str:
 
 def _values(values: dict[str, Any]) -> str:
     return ", ".join(f"{name} {in_words(value)}" for name, value in values.items())
+
+
+def of(count: int, what: str) -> str:
+    """Write a count with what is counted.
+
+    Examples
+    --------
+    >>> of(1, "option"), of(1200, "measurement")
+    ('1 option', '1,200 measurements')
+    """
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -1,0 +1,361 @@
+"""Two measurements of the same options, before and after a change: what is better or worse.
+
+By option and metric the difference of the means, over the items that both have (or of all, if
+they share few), with an interval. All intervals hold at once with the confidence asked for:
+each is at 1 - delta / m, m being their number (Bonferroni). The promise is of one look at
+items that are a random part of those they stand for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Any
+
+from psips.errors import InputError, listing, unknown
+from psips.evaluation.intervals import FEWEST, Sides, sides_of
+from psips.evaluation.scores import Scores
+from psips.input.digits import rounded
+from psips.input.directions import as_options, guess_text, settle
+from psips.session.status_text import WIDTH, cut, in_blocks
+
+BETTER, WORSE, SAME, OPEN = "better", "worse", "the same", "not distinguishable"
+MIXED = "better and worse"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What changed in one metric of one option.
+
+    Parameters
+    ----------
+    option, metric : str
+    base, new : float
+        Means over the items that are compared; of logarithms: geometric ones.
+    change, low, high : float
+        Of the mean, with its interval; of logarithms: the factor less 1.
+    items : int
+        That are compared; of both sides, if they are not the same.
+    paired : bool
+        Whether item by item.
+    log : bool
+    verdict : str
+        "better", "worse", "the same" (within the tolerance) or "not distinguishable".
+    """
+
+    option: str
+    metric: str
+    base: float
+    new: float
+    change: float
+    low: float
+    high: float
+    items: int
+    paired: bool
+    log: bool
+    verdict: str
+
+    @property
+    def text(self) -> str:
+        """The change and its interval."""
+        low, high = self.low, self.high
+        if self.log:
+            return f"{self.change:+.1%} ({_percent(low)} to {_percent(high)})"
+        error = (high - low) / 4.0
+        shown = [rounded(one, error) for one in (self.change, low, high)]
+        middle, low_text, high_text = (one if one[0] == "-" else f"+{one}" for one in shown)
+        return f"{middle} ({low_text} to {high_text})"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What changed from one measurement to another.
+
+    Parameters
+    ----------
+    differences : tuple of Difference
+        By option, then by metric.
+    options : tuple of str
+        That were compared.
+    delta : float
+        Accepted probability that any of the verdicts better, worse and the same is wrong.
+    directions : dict
+        By metric "max" or "min".
+    notes : tuple of str
+        What was guessed, and what could not be compared.
+    """
+
+    differences: tuple[Difference, ...]
+    options: tuple[str, ...]
+    delta: float
+    directions: dict[str, str]
+    notes: tuple[str, ...]
+
+    def joint(self, option: str) -> str:
+        """Return the verdict on all metrics of an option together."""
+        found = {one.verdict for one in self.differences if one.option == option}
+        if {BETTER, WORSE} <= found:
+            return MIXED
+        for verdict in (WORSE, BETTER, OPEN):
+            if verdict in found:
+                return verdict
+        return SAME
+
+    @property
+    def verdict(self) -> str:
+        """The verdict on all options: worse if any metric of any option is."""
+        found = {one.verdict for one in self.differences}
+        if {BETTER, WORSE} <= found:
+            return MIXED
+        return next(v for v in (WORSE, BETTER, OPEN, SAME) if v in found)
+
+    @property
+    def worse(self) -> bool:
+        """Whether some metric of some option is worse."""
+        return any(one.verdict == WORSE for one in self.differences)
+
+    @property
+    def promise(self) -> str:
+        """What stands behind the verdicts."""
+        many = len(self.differences)
+        all_ = f"all {many} verdicts together (Bonferroni)" if many > 1 else "the verdict"
+        all_ = "both verdicts together (Bonferroni)" if many == 2 else all_
+        return f"{100 * (1 - self.delta):.10g}% confidence in {all_}"
+
+    @property
+    def sentences(self) -> list[str]:
+        """One sentence for each verdict there is, the worst first."""
+        found = []
+        for verdict in (WORSE, BETTER, SAME, OPEN):
+            these = [one for one in self.differences if one.verdict == verdict]
+            if these:
+                found.append(f"{verdict}: {'; '.join(_by_option(these, len(self.options)))}")
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "verdict": self.verdict,
+            "confidence": 1 - self.delta,
+            "correction": "Bonferroni",
+            "comparisons": len(self.differences),
+            "directions": self.directions,
+            "options": {option: self.joint(option) for option in self.options},
+            "differences": [
+                {
+                    "option": one.option,
+                    "metric": one.metric,
+                    "base": one.base,
+                    "new": one.new,
+                    "relative" if one.log else "change": one.change,
+                    "low": one.low,
+                    "high": one.high,
+                    "items": one.items,
+                    "paired": one.paired,
+                    "verdict": one.verdict,
+                }
+                for one in self.differences
+            ],
+            "notes": list(self.notes),
+        }
+
+    def rows(self) -> tuple[list[str], list[list[str]]]:
+        """Return the table as texts: its header and its rows."""
+        head = ["option", "metric", "base", "new", "change (interval)", "verdict"]
+        rows = []
+        for one in self.differences:
+            error = (one.high - one.low) / 4.0 * (one.base if one.log else 1.0)
+            means = [rounded(value, error) for value in (one.base, one.new)]
+            rows.append([one.option, one.metric, *means, one.text, one.verdict])
+        return head, rows
+
+    def __str__(self) -> str:
+        said = [f"{self.verdict}, with {self.promise}"]
+        if len(self.differences) > 1:
+            said += [sentence for sentence in self.sentences if self.verdict != OPEN]
+        lines = [line for text in said for line in wrap(text, WIDTH, subsequent_indent="  ")]
+        notes = [
+            line for text in self.notes for line in wrap(text, WIDTH, subsequent_indent="  ")
+        ]
+        return "\n".join([*lines, "", *self._table(), "", *notes])
+
+    def _table(self) -> list[str]:
+        head, rows = self.rows()
+        found: list[list[str]] = []
+        for option in self.options:
+            if len(self.options) > 1:
+                found.append([cut(option), "", "", "", self.joint(option)])
+            inner = [row for row in rows if row[0] == option]
+            indent = "  " if len(self.options) > 1 else ""
+            found += [[f"{indent}{cut(row[1])}", *row[2:]] for row in inner]
+        columns = [(title, [row[c] for row in found]) for c, title in enumerate(head[2:], 1)]
+        return in_blocks("metric", [row[0] for row in found], columns)
+
+
+def compare(
+    base: Scores,
+    new: Scores,
+    directions: Mapping[str, str | None] | None = None,
+    *,
+    delta: float = 0.1,
+    tolerance: Mapping[str, float | str] | None = None,
+    log: Collection[str] = (),
+) -> Comparison:
+    """Say which metrics of which options became better or worse.
+
+    Parameters
+    ----------
+    base, new : Scores
+        Before and after. If each has one option, these are compared whatever they are called.
+    directions : mapping from metric to "max" or "min"
+        Guessed by the name where nothing is said.
+    delta : float
+        Accepted probability that any verdict is wrong.
+    tolerance : mapping from metric to a number, or a share such as "2%" of the base
+        Differences up to it do not matter: better and worse are those that are larger.
+    log : names
+        Metrics that are compared by their ratios.
+    """
+    if not 0.0 < delta < 1.0:
+        raise InputError(f"delta must be between 0 and 1, got {delta:g}")
+    metrics = [metric for metric in new.metrics if metric in base.metrics]
+    if not metrics:
+        raise InputError(
+            f"the two have no metric in common: {listing(base.metrics)} and "
+            f"{listing(new.metrics)}"
+        )
+    log = [*log, *(m for m in new.ratios if m in base.ratios and m not in log)]
+    for what, named in (("tolerance", tolerance or {}), ("log", log)):
+        for metric in named:
+            if metric not in metrics:
+                raise unknown(f"metric of --{what}", metric, metrics)
+    given = directions or {}
+    ways = {m: given.get(m) or new.ways.get(m) or base.ways.get(m) for m in metrics}
+    settled = settle(ways, as_options)
+    pairs, notes = _options(base, new)
+    told = [guess_text(metric, way) for metric, way in settled.guessed.items()]
+    lost = [m for m in dict.fromkeys([*base.metrics, *new.metrics]) if m not in metrics]
+    if lost:
+        told.append(f"{listing(lost)} only in one of the two: not compared")
+    cells = [(pair, metric) for pair in pairs for metric in metrics]
+    sides = [sides_of(base, new, *pair, metric, metric in log) for pair, metric in cells]
+    kept = [(cell, side) for cell, side in zip(cells, sides, strict=True) if side is not None]
+    if not kept:
+        raise InputError(f"nothing can be compared: fewer than {FEWEST} items have values")
+    level = 1.0 - delta / len(kept)
+    differences = []
+    for ((_, after), metric), side in kept:
+        sign = 1.0 if settled.objectives[metric] == "max" else -1.0
+        amount = (tolerance or {}).get(metric, 0.0)
+        differences.append(_judged(after, metric, side, level, sign, amount, metric in log))
+    lacking = [cell for cell, side in zip(cells, sides, strict=True) if side is None]
+    told += [f"{m} of {b}: fewer than {FEWEST} values, not compared" for (_, b), m in lacking]
+    told += _sizes(differences)
+    names = tuple(dict.fromkeys(one.option for one in differences))
+    return Comparison(tuple(differences), names, delta, settled.objectives, (*notes, *told))
+
+
+def _judged(
+    option: str,
+    metric: str,
+    side: Sides,
+    level: float,
+    sign: float,
+    amount: float | str,
+    log: bool,
+) -> Difference:
+    low, high = side.interval(level)
+    base, new = float(side.base.mean()), float(side.new.mean())
+    allowed = _allowed(metric, amount, base, log)
+    worst, best = sorted((sign * low, sign * high))
+    if worst > allowed:
+        verdict = BETTER
+    elif best < -allowed:
+        verdict = WORSE
+    elif -allowed <= worst and best <= allowed and (allowed > 0.0 or side.exact):
+        verdict = SAME
+    else:
+        verdict = OPEN
+    change = side.change
+    if log:
+        base, new = math.exp(base), math.exp(new)
+        change, low, high = (math.expm1(min(one, 700.0)) for one in (change, low, high))
+    paired, items = side.paired, len(side.new)
+    if not paired:
+        items = min(len(side.base), items)
+    return Difference(option, metric, base, new, change, low, high, items, paired, log, verdict)
+
+
+def _allowed(metric: str, amount: float | str, base: float, log: bool) -> float:
+    """Return a tolerance in the unit that is compared."""
+    if isinstance(amount, str):
+        text = amount.strip().removesuffix("%")
+        try:
+            share = float(text) / 100.0
+        except ValueError:
+            share = math.nan
+        if not (amount.strip().endswith("%") and 0.0 <= share < 1.0):
+            raise InputError(
+                f"the tolerance on {metric} must be a number or a share such as 2%, got "
+                f"{amount!r}"
+            )
+        return math.log1p(share) if log else share * abs(base)
+    if not (amount >= 0.0 and math.isfinite(amount)):
+        raise InputError(f"the tolerance on {metric} must be 0 or more, got {amount:g}")
+    if log and amount:
+        raise InputError(
+            f"{metric} is compared by its ratio: give its tolerance as a share, such as 2%"
+        )
+    return amount
+
+
+def _options(base: Scores, new: Scores) -> tuple[list[tuple[str, str]], list[str]]:
+    """Return which option is compared with which, and what is left out."""
+    shared = [arm for arm in new.arms if arm in base.arms]
+    if not shared:
+        if len(base.arms) == len(new.arms) == 1:
+            said = f"{new.arms[0]} is compared with {base.arms[0]}"
+            return [(base.arms[0], new.arms[0])], [said]
+        raise InputError(
+            f"the two have no option in common: {listing(base.arms)} and "
+            f"{listing(new.arms)}; say with --arm what options are called by"
+        )
+    notes = []
+    for arms, others, what in ((base.arms, new.arms, "gone"), (new.arms, base.arms, "new")):
+        alone = [arm for arm in arms if arm not in others]
+        if alone:
+            notes.append(f"{what}, with nothing to compare: {', '.join(alone)}")
+    return [(arm, arm) for arm in shared], notes
+
+
+def _sizes(differences: list[Difference]) -> list[str]:
+    """Say how many items were compared, and how."""
+    said = []
+    for paired, how in ((True, "one by one"), (False, "as a whole, since few are shared")):
+        sizes = [one.items for one in differences if one.paired is paired]
+        if sizes:
+            least, most = min(sizes), max(sizes)
+            count = f"{least:,} to {most:,}" if least < most else f"{most:,}"
+            said.append(f"{count} items compared {how}")
+    return said
+
+
+def _wrapped(texts: Iterable[str]) -> list[str]:
+    return [line for text in texts for line in wrap(text, WIDTH, subsequent_indent="  ")]
+
+
+def _by_option(these: list[Difference], options: int) -> list[str]:
+    """Return the metrics of differences, by option if there are several."""
+    found: dict[str, list[str]] = {}
+    for one in these:
+        found.setdefault(one.option, []).append(one.metric)
+    return [
+        ", ".join(metrics) if options == 1 else f"{option} ({', '.join(metrics)})"
+        for option, metrics in found.items()
+    ]
+
+
+def _percent(value: float) -> str:
+    return f"{value:+.1%}"

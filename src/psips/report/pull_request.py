@@ -1,0 +1,127 @@
+"""What came of a table, a study or a comparison as a comment on a pull request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from psips.evaluation.differences import OPEN
+from psips.input.digits import chance, estimate
+from psips.report.markdown import (
+    alert,
+    block,
+    code,
+    comment,
+    escape,
+    folded,
+    listed,
+    table,
+)
+
+if TYPE_CHECKING:
+    from psips.evaluation.differences import Comparison
+    from psips.evaluation.matrix import Replay
+    from psips.evaluation.summaries import Judged
+    from psips.session.status import Status
+
+HOW = (
+    "an interval that does not reach 0 (or the tolerance) is a verdict; the intervals hold all "
+    "at once, each at the confidence that Bonferroni's correction asks for",
+    "the promise is of one look at items that stand for others like them",
+)
+ALERTS = {"worse": "CAUTION", "better and worse": "WARNING", "better": "TIP"}
+
+
+def names(given: tuple[str, ...] | list[str], none: str = "none") -> str:
+    """Write names of options in a row."""
+    return ", ".join(map(code, given)) or escape(none)
+
+
+def matrix_comment(found: Replay) -> str:
+    """Return what came of a table that was replayed."""
+    share = f"{found.cells:,} of {found.of:,} cells"
+    if found.stopped:
+        kind = "TIP"
+        verdict = (
+            f"**Pareto set: {names(found.pareto_set)}** "
+            f"({escape(found.promise, False)}; {escape(share, False)} were enough)"
+        )
+    else:
+        kind = "NOTE"
+        verdict = (
+            f"**Not certain yet.** Pareto set of these items: {names(found.pareto_set)}; of "
+            f"all items like these with probability {escape(chance(found.probability), False)}"
+        )
+    head, rows = found.rows()
+    details = listed([*found.sentences[1:], *found.notes])
+    return comment(
+        alert(kind, verdict), table(head, rows, last=1), folded("How this was found", details)
+    )
+
+
+def summary_comment(found: Judged) -> str:
+    """Return what a table of means says; it claims nothing."""
+    verdict = (
+        f"**Nothing is claimed from means alone.** On the front by them: {names(found.front)}, "
+        f"exactly these with probability {escape(chance(found.whole), False)}"
+    )
+    head, rows = found.rows()
+    details = listed([*found.sentences[2:], *found.notes])
+    return comment(
+        alert("NOTE", verdict), table(head, rows), folded("How this was found", details)
+    )
+
+
+def comparison_comment(found: Comparison, base: str, new: str) -> str:
+    """Return what changed; ``base`` and ``new`` say between what."""
+    kind = ALERTS.get(found.verdict, "NOTE")
+    said = "; ".join(map(escape, found.sentences)) if found.verdict != OPEN else OPEN
+    verdict = f"**{said[0].upper()}{said[1:]}** ({escape(found.promise, False)})"
+    head, rows = found.rows()
+    several = len(found.options) > 1
+    if not several:
+        head, rows = head[1:], [row[1:] for row in rows]
+    details = listed([f"{new} compared with {base}", *HOW, *found.notes])
+    joint = [[option, found.joint(option)] for option in found.options]
+    return comment(
+        alert(kind, verdict),
+        table(head, rows, 2 if several else 1, last=1),
+        table(["option", "all metrics together"], joint, 2)
+        if several and found.verdict != OPEN
+        else "",
+        folded("How this was found", details),
+    )
+
+
+def study_comment(name: str, known: Status) -> str:
+    """Return how a study stands; nothing is claimed before it has stopped."""
+    count = f"{known.results:,} result{'' if known.results == 1 else 's'}"
+    found = names(known.candidate_set, known.nothing or "none yet")
+    if known.stopped and known.goal:
+        verdict = f"**{escape(known.claim)}** (goal: {escape(known.goal)}; {count})"
+    elif known.stopped:
+        caveat = "" if known.fit is None else escape(known.fit.caveat)
+        verdict = f"**Pareto set: {found}{caveat}** ({escape(known.promise, False)}; {count})"
+    else:
+        state = "Closed" if known.closed else "Open"
+        verdict = (
+            f"**{state} after {count}: nothing is claimed.** Candidates, which may change: "
+            f"{found}"
+        )
+    objectives = [
+        column.removesuffix(" estimate")
+        for column in map(str, known.arms.columns)
+        if column.endswith(" estimate")
+    ]
+    rows = [
+        [
+            str(arm),
+            f"{int(row['pulls']):,}",
+            *(estimate(row[f"{o} estimate"], row[f"{o} se"]) for o in objectives),
+        ]
+        for arm, row in known.arms.iterrows()
+    ]
+    return comment(
+        alert("TIP" if known.stopped else "NOTE", f"{code(name)}: {verdict}"),
+        table(["arm", "results", *objectives], rows),
+        folded("Status in full", block(str(known))),
+    )

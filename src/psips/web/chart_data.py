@@ -1,0 +1,89 @@
+"""What charts in a browser are drawn from, as plain data in the user's units."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from psips.aliases import Floats
+from psips.web.charts import OTHER_METRICS, has_region, in_words, title_of
+from psips.web.looks import Course, Look
+
+LINES_DRAWN = 60  # arms that have a line over time: those with the most measurements
+
+
+def front(look: Look) -> dict[str, Any]:
+    """Return the options with their means, errors, covariances and what is said of each."""
+    problem = look.problem
+    shown = [a for a in look.answers if a.measured]
+    return {
+        "event": look.event,
+        "metrics": [
+            {"name": name, "title": title_of(look, c), "better": int(problem.signs[c])}
+            for c, name in enumerate(problem.objectives)
+        ],
+        "limits": [
+            {
+                "metric": one.metric,
+                "bound": one.bound,
+                "above": one.sign < 0,  # what is above it breaks it
+                "said": one.broken(problem.objectives[one.metric]),
+            }
+            for one in problem.limits
+            if not one.factor
+        ],
+        "limited": bool(problem.limits),
+        "note": OTHER_METRICS if problem.d > 2 else "",
+        "options": [
+            {
+                "place": a.place,
+                "name": a.name,
+                "mark": a.mark,
+                "label": a.label,
+                "candidate": a.candidate,
+                "means": plain(np.array(a.means)),
+                "errors": plain(np.array(a.errors)),
+                "covariance": plain(a.covariance) if has_region(a, len(shown)) else None,
+                "said": in_words(look, a),
+            }
+            for a in shown
+        ],
+    }
+
+
+def course(found: Course) -> dict[str, Any]:
+    """Return the measurements of each arm over time, and what the stopping rule compares."""
+    assert found.looks is not None
+    assert found.pulls is not None
+    arms = found.history.problem.arms
+    order = np.argsort(-found.last_pulls, kind="stable")[:LINES_DRAWN]
+    evidence = found.evidence
+    lines: dict[str, Any] = {}
+    if evidence is not None and len(evidence.results):
+        lines = {
+            "results": evidence.results.tolist(),
+            "value": plain(evidence.value),
+            "threshold": plain(evidence.threshold),
+            "log": bool(evidence.curve.below),
+            "unit": evidence.curve.unit,
+        }
+    return {
+        "event": found.event,
+        "looks": found.looks.tolist(),
+        "arms": [
+            {"name": arms[a], "place": a, "counts": found.pulls[:, a].tolist()}
+            for a in order.tolist()
+        ],
+        "answers": found.history.problem.unstructured,
+        "evidence": lines,
+        "saved": [{"at": one.stopped, "said": str(one.tolerance)} for one in found.saved],
+    }
+
+
+def plain(array: Floats) -> Any:
+    """Return numbers as JSON can hold them, with eight digits; None for those not known."""
+    if array.ndim > 1:
+        return [plain(row) for row in array]
+    return [float(f"{v:.8g}") if math.isfinite(v) else None for v in array.tolist()]
