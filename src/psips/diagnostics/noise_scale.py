@@ -24,7 +24,7 @@ from psips.problem import Problem
 from psips.problem.noise import ESTIMATE, KNOWN, NoiseGuess
 
 RARE = 1e-4  # chance that a value as assumed is called far
-LEAST = 0.5  # degrees of freedom from which on there are quantiles
+LEAST_FREEDOM = 0.5  # below so many degrees of freedom, nothing is far
 LARGEST = 1e5  # degrees of freedom from which on Student's law is the normal one
 FAR = 10.0  # standard deviations below which nothing is called far, however sure they are
 WORTH = 2.0  # degrees of freedom that other arms are worth
@@ -57,7 +57,8 @@ class NoiseScale(NamedTuple):
         """From which distance on a value is far, (K, d); NaN where nothing can be said."""
         known, which = np.unique(np.minimum(self.freedom, LARGEST), return_inverse=True)
         each = [
-            students_quantile(f, RARE / 2.0) if f >= LEAST else np.nan for f in known.tolist()
+            students_quantile(f, RARE / 2.0) if f >= LEAST_FREEDOM else np.inf
+            for f in known.tolist()
         ]
         quantile = np.array(each)[which].reshape(self.freedom.shape)
         return self.sd * np.fmax(FAR, np.where(np.isinf(self.freedom), 0.0, quantile))
