@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from fastapi.testclient import TestClient
 
-import psips.web.desks
+import psips.web.study_cache
 from extremes import CASES, LOCAL, SLOWEST
 from psips import Problem, Session
 from psips.cli.screen import late_line
@@ -25,7 +25,7 @@ from psips.session.verdicts import verdicts_of
 from psips.store import open_store
 from psips.study import Study
 from psips.study.holding import Ends
-from psips.study.slips import FarValueWarning
+from psips.study.outliers import FarValueWarning
 from psips.web.app import make_app
 
 HERE = Path(__file__).parent
@@ -275,14 +275,14 @@ def test_a_study_that_fails_to_open_does_not_hide_the_others(
     problem = Problem(objectives=["x"], covariance=[1.0], arms=["A", "B"])
     for name in ("good", "bad"):
         Study.create(problem, url, name=name, seed=1)
-    look_at = psips.web.desks.look_at
+    look_at = psips.web.study_cache.look_at
 
     def failing(state: Any, *rest: Any) -> Any:
         if state.created.study == "bad":
             raise ZeroDivisionError("what nobody thought of")
         return look_at(state, *rest)
 
-    monkeypatch.setattr("psips.web.desks.look_at", failing)
+    monkeypatch.setattr("psips.web.study_cache.look_at", failing)
     with (
         open_store(url) as store,
         TestClient(

@@ -9,8 +9,8 @@ import pytest
 
 from psips import Problem, Session
 from psips.problem.instances import Instance, instance
-from psips.session import keeping
-from psips.session.keeping import Levels, judged, levels_of
+from psips.session import constrained_verdicts
+from psips.session.constrained_verdicts import Levels, judged, levels_of
 from psips.session.verdicts import verdicts_of
 from psips.simulation.environments import environment_of
 
@@ -159,7 +159,9 @@ def test_levels_without_the_number_of_claims_would_be_seen(
     """A broken version: a test for one fixed time of each claim, looked at so often."""
     problem, truth, wrong = NULLS[name]
     fixed = 0.4  # about what a half of DELTA needs, once
-    monkeypatch.setattr(keeping, "levels_of", lambda *_: Levels(fixed, fixed, fixed))
+    monkeypatch.setattr(
+        constrained_verdicts, "levels_of", lambda *_: Levels(fixed, fixed, fixed)
+    )
     assert wrong_claims(problem, truth, wrong, 3) > DELTA * RUNS
 
 

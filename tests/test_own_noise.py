@@ -11,8 +11,8 @@ from psips.problem.noise import NoiseGuess
 from psips.study import Study, journal
 from psips.study.holding import Holder
 from psips.study.ledger import Ledger, Result
+from psips.study.outliers import FarValueWarning, find_far_values
 from psips.study.rows import Told
-from psips.study.slips import FarValueWarning, find_slips
 from psips.study.spread import spreads
 
 SDS = {"A": 1.0, "B": 1.0, "C": 1.0, "D": 1.0, "loud": 20.0}
@@ -42,7 +42,7 @@ def test_a_loud_arm_is_not_warned_about_more_often_than_stated(noise: str) -> No
         rows, ledger = rows_of(np.random.default_rng(seed), 15), Ledger("")
         known: list[Result] = []
         for row in rows:
-            false += len(find_slips(problem, "s", known, [row]))
+            false += len(find_far_values(problem, "s", known, [row]))
             known += results(ledger, [row])
             values += 1
     assert false <= 3.0 * RARE * values
@@ -60,11 +60,11 @@ def test_slips_are_found_beside_a_loud_arm() -> None:
             ("down", told("B", 0.1 * rng.normal(100.0, 1.0))),
             ("loud", told("loud", 10.0 * rng.normal(100.0, 20.0))),
         ):
-            found[name] += len(find_slips(problem, "s", known, [row]))
+            found[name] += len(find_far_values(problem, "s", known, [row]))
         early = [one for one in known if one.arm != "B"] + [o for o in known if o.arm == "B"][
             :2
         ]
-        found["early"] += len(find_slips(problem, "s", early, [told("B", 1000.0)]))
+        found["early"] += len(find_far_values(problem, "s", early, [told("B", 1000.0)]))
     assert found["up"] == found["down"] == found["early"] == SEEDS
     assert found["loud"] > 0.9 * SEEDS
 
@@ -74,10 +74,10 @@ def test_slips_are_found_after_others_that_were_not_corrected() -> None:
     problem = Problem(objectives=["x"], arms=list(SDS))
     rng, ledger = np.random.default_rng(1), Ledger("")
     known = results(ledger, [*rows_of(rng, 12), told("B", 1000.0), told("B", 1000.0)])
-    sentence = find_slips(problem, "trial", known, [told("B", 1010.0)])[0]
+    sentence = find_far_values(problem, "trial", known, [told("B", 1010.0)])[0]
     assert "standard deviations (1" in sentence  # its own, not those of all arms
     assert sentence.endswith("--result 63 --value x=101`")
-    assert find_slips(problem, "trial", known, [told("B", 101.0)]) == []
+    assert find_far_values(problem, "trial", known, [told("B", 101.0)]) == []
 
 
 def test_the_scale_is_the_one_in_force() -> None:

@@ -21,7 +21,7 @@ from psips import Problem, Session, Study, plots
 from psips.experiments.reproduce import FIGURES
 from psips.plots.comparing import comparison
 from psips.web.charts import Line, _picture, front
-from psips.web.looks import look_at
+from psips.web.view_models import look_at
 
 RECORD = Path(__file__).with_suffix(".json")
 MEANS = {"A": [1.0, 4.0], "B": [2.0, 3.0], "C": [3.0, 1.0], "D": [0.5, 0.6], "E": [2.9, 2.9]}

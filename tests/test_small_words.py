@@ -16,7 +16,7 @@ from psips.diagnostics.findings import Scatter
 from psips.errors import on_page
 from psips.input.digits import chance, estimate, interval
 from psips.report import report
-from psips.study.slips import FarValueWarning
+from psips.study.outliers import FarValueWarning
 
 
 @pytest.fixture

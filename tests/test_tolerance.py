@@ -335,10 +335,10 @@ def test_the_smaller_set_by_brute_force(d: int) -> None:
         made = Problem(objectives=[f"m{c}" for c in range(d)], covariance=np.ones(d), arms=7)
         engine = Session(made.asking(epsilon=0.8), rng=1).engine
         engine.know(np.full(7, 4.0), 4.0 * mu, 4.0 * mu)
-        scene = engine._aside()
-        out, found, _ = engine._weigh_smaller(scene)
+        search = engine._scratch_search()
+        out, found, _ = engine._weigh_smaller(search)
         whole = np.flatnonzero(naive.pareto_mask(mu))
-        inside = np.flatnonzero(scene.front.inside)
+        inside = np.flatnonzero(search.front.inside)
         gone = sorted(set(whole.tolist()) - set(inside.tolist()))
         assert len(gone) == out
         for z in gone:
@@ -347,7 +347,7 @@ def test_the_smaller_set_by_brute_force(d: int) -> None:
             assert not any(replaced(mu, epsilon, x, z) for x in whole for z in whole)
             continue
         seen += 1
-        assert is_right(mu, scene.front.inside, epsilon)
+        assert is_right(mu, search.front.inside, epsilon)
         naive_value = naive_evidence(mu, inside, epsilon)
         assert found <= naive_value + 1e-9
     assert seen > 20
@@ -397,7 +397,7 @@ def test_a_percentage_follows_the_control() -> None:
     for value, session in zip((20.0, 40.0), sessions, strict=True):
         session.tell("A", [value, 1.0])
         session.tell("B", [value, 1.0])
-    slacks = [session.engine._scene.posterior.slack.tolist() for session in sessions]
+    slacks = [session.engine._search.posterior.slack.tolist() for session in sessions]
     assert slacks == [[-2.0, -0.5], [-4.0, -0.5]]
     made = Instance("", one, np.array([[20.0, 0.0], [18.5, 0.0]]))
     assert made.epsilon.tolist() == [2.0, 0.5]

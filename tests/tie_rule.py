@@ -34,7 +34,7 @@ from psips.rules.program import window
 from psips.state.belief import RESULTS, empty_belief
 from psips.state.calibration import Calibration
 from psips.state.codes import MEASURED
-from psips.state.search import Scene, capacity_for, empty_scene
+from psips.state.search import SearchState, capacity_for, empty_search
 
 AROUND = 7  # degrees of freedom of the square of the length along a tie
 FAR = 1000.0  # standard errors between levels
@@ -132,7 +132,7 @@ class Chart:
         self.ties = ties / np.linalg.norm(ties, axis=1)[:, None]
         self.counts = counts
 
-    def scene(self) -> Scene:
+    def search(self) -> SearchState:
         K, d = self.one.levels.shape
         problem = Problem(
             objectives=[f"o{c}" for c in range(d)], covariance=self.one.Sigma, arms=K
@@ -142,7 +142,7 @@ class Chart:
         belief.N[:] = self.counts
         belief.pulls[:] = self.counts
         belief.tally[RESULTS] = round(self.counts.sum())
-        return empty_scene(model, belief, capacity_for(model))
+        return empty_search(model, belief, capacity_for(model))
 
     def wrong(self, u: np.ndarray) -> np.ndarray:
         K, d = self.one.levels.shape
@@ -150,7 +150,7 @@ class Chart:
         values = noise + self.one.levels * FAR * 1e3 * np.abs(self.T).max()
         return (pareto(values) != self.one.optimal).any(1)
 
-    def radii(self, u: np.ndarray, scene: Scene | None = None) -> np.ndarray:
+    def radii(self, u: np.ndarray, search: SearchState | None = None) -> np.ndarray:
         """R(u), inf where the set is right or the radius large."""
         K, d = self.one.levels.shape
         found = np.full(len(u), np.inf)
@@ -162,7 +162,7 @@ class Chart:
             start, most = math.sqrt(2 * least), math.sqrt(2 * (least + BEYOND + self.m))
             which = self.one.calibration
             testing.stopping_radii(
-                scene or self.scene(), which, start, most, self.truth, moves, some
+                search or self.search(), which, start, most, self.truth, moves, some
             )
             found[wrong] = some
         return found
@@ -244,16 +244,16 @@ def rate(
     m = chart.m
     if m == 1:
         return float(counted(chart.radii(np.array([[-1.0], [1.0]])), 1).mean()), 0.0
-    scene = chart.scene()
+    search = chart.search()
     if m == 2:
         n = first + second
         angle = 2 * math.pi * (np.arange(n) + rng.uniform()) / n
-        R = chart.radii(np.column_stack([np.cos(angle), np.sin(angle)]), scene)
+        R = chart.radii(np.column_stack([np.cos(angle), np.sin(angle)]), search)
         return float(counted(R, 2).mean()), 0.0
     even = first // 4
     u = np.concatenate([_uniform(rng, even, m), _near_ties(rng, first - even, chart.ties)])
     drawn = even / first + (1 - even / first) * _density_near_ties(u, chart.ties)
-    value = counted(chart.radii(u, scene), m) / drawn
+    value = counted(chart.radii(u, search), m) / drawn
     found, error = float(value.mean()), float(value.std() / math.sqrt(first))
     if second == 0 or found == 0.0:
         return found, error
@@ -274,7 +274,7 @@ def rate(
     share = n / n.sum()
     drawn = share[0] + share[1] * _density_near_ties(v, chart.ties)
     drawn += share[2] * _density_von_mises_fisher(v, centres, weights, kappa)
-    other = counted(chart.radii(v, scene), m) / drawn
+    other = counted(chart.radii(v, search), m) / drawn
     again, wide = float(other.mean()), float(other.std() / math.sqrt(n.sum()))
     return again, wide
 
@@ -300,7 +300,7 @@ def wrong_stops(
     from tie_error_quadrature import looks
 
     chart = Chart(one)
-    scene, which = chart.scene(), one.calibration
+    search, which = chart.search(), one.calibration
     shares = one.shares / one.shares.sum()
     first = max(len(shares), 1.0 / shares.min())
     times = np.array([t for t in looks(most) if t >= first], float)
@@ -309,7 +309,7 @@ def wrong_stops(
     wrong = stopped = 0
     for _ in range(runs):
         normals = rng.normal(size=(len(times), chart.m))
-        i = testing.walk(scene, which, shares, truth, T, times, normals)
+        i = testing.walk(search, which, shares, truth, T, times, normals)
         if i >= 0:
             stopped += 1
             wrong += int(chart.wrong(normals[i][None])[0])

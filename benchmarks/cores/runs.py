@@ -141,7 +141,7 @@ def deep_look(session: Session) -> Found:
 def smaller_set(session: Session) -> Any:
     """Return members that the smaller set leaves out, its evidence and its threshold."""
     weigh = getattr(session.engine, "_weigh_smaller", None)
-    aside = getattr(session.engine, "_aside", None)
+    aside = getattr(session.engine, "_scratch_search", None)
     return None if weigh is None or aside is None else plain(weigh(aside()))
 
 

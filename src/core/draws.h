@@ -13,7 +13,7 @@ namespace psips {
 inline constexpr Index PATIENCE = 1'000'000;  // draws after which a learner goes without a hit
 inline constexpr Index OUTSIDE_THETA = 100;   // hits outside Theta after which a learner takes one of them
 
-inline bool asked_to_halt(const Draw& draw) {  // by another thread, see psips.attention
+inline bool asked_to_halt(const Draw& draw) {  // by another thread, see psips.interruptible
     return std::atomic_ref<double>(draw.made->halt).load(std::memory_order_relaxed) != 0.0;
 }
 

@@ -546,15 +546,15 @@ struct Search {
     TieRates& ties;
     Index pulled = -1;  // the only arm with results since the posterior was refreshed; -1 if that is not known
 
-    Search(Scene& scene, const P& p)
-        : model(*scene.model), belief(*scene.belief), posterior(p), front(*scene.front), cover(*scene.cover),
-          draw(*scene.draw), ties(*scene.ties) {}
+    Search(SearchState& search, const P& p)
+        : model(*search.model), belief(*search.belief), posterior(p), front(*search.front), cover(*search.cover),
+          draw(*search.draw), ties(*search.ties) {}
 };
 
 template <class Use>
-decltype(auto) with_search(Scene& scene, const Use& use) {
-    return with_posterior(*scene.posterior, [&](const auto& p) {
-        Search s(scene, p);
+decltype(auto) with_search(SearchState& search, const Use& use) {
+    return with_posterior(*search.posterior, [&](const auto& p) {
+        Search s(search, p);
         return use(s);
     });
 }

@@ -266,7 +266,7 @@ struct TieRates {  // rates of the structures of ties that were worked out last
     Slots<Stream> stream;
 };
 
-struct Scene {
+struct SearchState {
     Model* model;
     Belief* belief;
     Posterior* posterior;
@@ -405,7 +405,7 @@ struct Latest {
 };
 
 struct Run {
-    Scene* scene;
+    SearchState* search;
     Options* options;
     Learner* learner;
     Rival* rival;

@@ -20,7 +20,7 @@ struct RunState : Search<P> {
     bool informed = false;  // whether results sufficed to judge when that was last looked at
 
     RunState(Run& run, const P& p)
-        : Search<P>(*run.scene, p), options(*run.options), calibration(*run.options->calibration), learner(*run.learner),
+        : Search<P>(*run.search, p), options(*run.options), calibration(*run.options->calibration), learner(*run.learner),
           rival(*run.rival), account(*run.account), outcome(*run.outcome), key(*run.key), room(*run.room),
           latest(*run.latest), result(run.result) {}
 
@@ -33,7 +33,7 @@ struct RunState : Search<P> {
 
 template <class Use>
 decltype(auto) with_run(Run& run, const Use& use) {
-    return with_posterior(*run.scene->posterior, [&](const auto& p) {
+    return with_posterior(*run.search->posterior, [&](const auto& p) {
         RunState state(run, p);
         return use(state);
     });

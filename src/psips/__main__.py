@@ -3,7 +3,7 @@
 import os
 import signal
 
-from psips.attention import INTERRUPTED
+from psips.interruptible import INTERRUPTED
 
 
 def command() -> None:

@@ -13,9 +13,9 @@ from psips.problem.limits import limit_model
 from psips.state.belief import RESULTS, Belief, empty_belief
 from psips.state.model import BALL, EVERYTHING, SHARED, Model, NoiseModel
 from psips.state.posterior import Posterior, posterior_of
-from psips.state.search import LIVE, MEMBERS, RECORDS, Scene, empty_scene
+from psips.state.search import LIVE, MEMBERS, RECORDS, SearchState, empty_search
 
-State = Scene  # a posterior with its front and its cover
+State = SearchState  # a posterior with its front and its cover
 
 
 class Hits(NamedTuple):
@@ -129,7 +129,7 @@ def state(model: Model, theta: np.ndarray, N: np.ndarray, scale: float = 1.0) ->
     """The posterior at theta and N with its cover built for draws inflated by scale."""
     belief = empty_belief(model)
     set_belief(model, belief, theta, N)
-    made = empty_scene(model, belief, 4096)
+    made = empty_search(model, belief, 4096)
     testing.build_cover(made, scale * scale)
     return made
 

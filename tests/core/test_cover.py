@@ -26,7 +26,7 @@ from core.entries import (
 from psips._core import testing
 from psips.problem import Problem
 from psips.state.belief import RESULTS, empty_belief
-from psips.state.search import BUILT, GROUPS, LEFT_OUT, NEAREST, RECORDS, STAGE, empty_scene
+from psips.state.search import BUILT, GROUPS, LEFT_OUT, NEAREST, RECORDS, STAGE, empty_search
 
 seeds = st.integers(0, 10**6)
 
@@ -210,12 +210,12 @@ def test_noise_that_seems_larger_brings_back_what_was_left_out(
     belief = empty_belief(model)
     set_belief(model, belief, np.array([[0.0], [-1.0], [-9.0]]), np.full(3, 50.0))
     belief.scatter.C[:] = 1 / 50
-    scene = empty_scene(model, belief, 64)
-    testing.build_cover(scene, 1.0)
-    assert scene.cover.life[RECORDS] == 1  # of the second arm
-    nearest, left_out = scene.cover.reach[NEAREST], scene.cover.reach[LEFT_OUT]
+    search = empty_search(model, belief, 64)
+    testing.build_cover(search, 1.0)
+    assert search.cover.life[RECORDS] == 1  # of the second arm
+    nearest, left_out = search.cover.reach[NEAREST], search.cover.reach[LEFT_OUT]
     assert nearest < left_out < 9.0 / np.sqrt(2 / 50)
     belief.scatter.C[2] *= grown
     belief.N[2] += 1.0
     belief.tally[RESULTS] = 10**6  # old enough not to be built anew for its age
-    assert testing.refresh_cover(scene) == kept
+    assert testing.refresh_cover(search) == kept

@@ -18,7 +18,7 @@ from psips._core import testing
 from psips.state.account import no_account, open_account
 from psips.state.belief import empty_belief
 from psips.state.records import Record
-from psips.state.search import empty_scene
+from psips.state.search import empty_search
 from psips.state.source import BERNOULLI, GAUSSIAN, LOGNORMAL, RESAMPLE, STUDENT, Source
 
 Args = dict[str, Any]
@@ -110,7 +110,7 @@ def model_of(rng: Rng) -> Any:
             continue
 
 
-def scene_of(rng: Rng) -> Any:
+def search_of(rng: Rng) -> Any:
     """A posterior with means and counts of all sizes."""
     model = model_of(rng)
     belief = empty_belief(model)
@@ -120,12 +120,12 @@ def scene_of(rng: Rng) -> Any:
     N = np.round(10.0 ** rng.uniform(0, rng.choice([1, 12]), model.K))
     set_belief(model, belief, theta, N)
     belief.pulls[:] = N
-    return empty_scene(model, belief, int(rng.choice([0, 1, 64, 4096])))
+    return empty_search(model, belief, int(rng.choice([0, 1, 64, 4096])))
 
 
-def calls_on(rng: Rng, scene: Any, calibration: Any) -> list[tuple[str, tuple[Any, ...]]]:
-    """Functions that look at a scene, with arguments that fit it."""
-    model, belief, front, n = scene.model, scene.belief, scene.front, scene.model.n
+def calls_on(rng: Rng, search: Any, calibration: Any) -> list[tuple[str, tuple[Any, ...]]]:
+    """Functions that look at a search, with arguments that fit it."""
+    model, belief, front, n = search.model, search.belief, search.front, search.model.n
     inside = np.flatnonzero(front.inside) if front.inside.any() else np.arange(min(n, 2))
     known = rng.integers(0, 3, n)
     flags = rng.random(n) < 0.5
@@ -134,15 +134,15 @@ def calls_on(rng: Rng, scene: Any, calibration: Any) -> list[tuple[str, tuple[An
     pairs = rng.integers(0, n, (3, 2))
     plain = model.unstructured and not model.joint
     found = [
-        ("survey", (scene, KEY)) if n * model.d < 30 else ("lone_level", (-3.0,)),
-        ("change_probability", (scene, KEY, int(rng.choice([-1, 0, 1, 500])))),
-        ("probabilities", (scene, KEY, 300, np.zeros(int(rng.choice([0, n]))), 0.0)),
-        ("weigh_ratio", (scene, calibration, 1.0)),
-        ("weigh_smaller", (scene, calibration, 1.0)),
-        ("predict", (scene.posterior, flags, log_inverse)),
-        ("respond", (scene.posterior, inside, float(rng.choice([np.inf, 0.0, 1e300])))),
-        ("respond_limited", (scene.posterior, model.limits, flags, ~flags)),
-        ("selected", (scene.posterior.mu, model.facts, model.limits)),
+        ("survey", (search, KEY)) if n * model.d < 30 else ("lone_level", (-3.0,)),
+        ("change_probability", (search, KEY, int(rng.choice([-1, 0, 1, 500])))),
+        ("probabilities", (search, KEY, 300, np.zeros(int(rng.choice([0, n]))), 0.0)),
+        ("weigh_ratio", (search, calibration, 1.0)),
+        ("weigh_smaller", (search, calibration, 1.0)),
+        ("predict", (search.posterior, flags, log_inverse)),
+        ("respond", (search.posterior, inside, float(rng.choice([np.inf, 0.0, 1e300])))),
+        ("respond_limited", (search.posterior, model.limits, flags, ~flags)),
+        ("selected", (search.posterior.mu, model.facts, model.limits)),
         ("log_spent", (calibration, 3.0, float(rng.choice([0.0, 1e300])))),
     ]
     if not model.joint:
@@ -190,12 +190,12 @@ def calibration() -> Any:
 @pytest.mark.parametrize("number", range(150))
 def test_scenes(number: int) -> None:
     rng = np.random.default_rng([1, number])
-    scene = scene_of(rng)
-    calls = calls_on(rng, scene, calibration())
+    search = search_of(rng)
+    calls = calls_on(rng, search, calibration())
     with np.errstate(all="ignore"):
-        assert go_through(f"scene {number}", [calls[k] for k in rng.permutation(len(calls))])
-        if scene.model.unstructured:
-            belief, model = scene.belief, scene.model
+        assert go_through(f"search {number}", [calls[k] for k in rng.permutation(len(calls))])
+        if search.model.unstructured:
+            belief, model = search.belief, search.model
             inside = rng.random(model.n) < 0.5
             inside[0] = True
             account = open_account(model, inside, belief.N, belief.B, 3.0)
@@ -204,7 +204,7 @@ def test_scenes(number: int) -> None:
                 f"account {number}",
                 [
                     ("weigh_account", (model, belief, account)),
-                    ("conclude_account", (scene.posterior, scene.front, account, outcome)),
+                    ("conclude_account", (search.posterior, search.front, account, outcome)),
                     ("verdicts_by", (account, verdicts)),
                 ],
             )
@@ -216,12 +216,12 @@ def test_kinds_of_runs(kind: str, number: int) -> None:
     """Missing values, items, features, limits, exact metrics, tolerances; sums of all sizes."""
     rng = np.random.default_rng([2, number])
     engine = engine_of(kind)
-    scene = engine._scene
+    search = engine._search
     if number:
-        scene.belief.theta[:] = numbers(rng, *scene.belief.theta.shape)
-        scene.belief.B[:] = numbers(rng, *scene.belief.B.shape)
-        scene.posterior.mu[:] = numbers(rng, *scene.posterior.mu.shape)
-    calls = calls_on(rng, scene, engine.program.options.calibration)
+        search.belief.theta[:] = numbers(rng, *search.belief.theta.shape)
+        search.belief.B[:] = numbers(rng, *search.belief.B.shape)
+        search.posterior.mu[:] = numbers(rng, *search.posterior.mu.shape)
+    calls = calls_on(rng, search, engine.program.options.calibration)
     assert go_through(f"{kind} {number}", calls)
 
 
@@ -337,7 +337,7 @@ def signatures() -> dict[str, tuple[Any, ...]]:
 @cache
 def other_records() -> list[Record]:
     engine = engine_of("limits")
-    return [engine._scene, engine._run, engine._scene.model.limits, engine.learner]
+    return [engine._search, engine._run, engine._search.model.limits, engine.learner]
 
 
 @cache
@@ -348,20 +348,20 @@ def _signatures() -> dict[str, tuple[Any, ...]]:
     precision = np.array([eye] * K)
     wide = K * d
     engine = engine_of("known noise")
-    scene, run = engine._scene, engine._run
-    model, belief, front = scene.model, scene.belief, scene.front
+    search, run = engine._search, engine._run
+    model, belief, front = search.model, search.belief, search.front
     account = no_account(model)
     flags = np.array([True, False, True, False])
     members = np.array([0, 1])
     given: dict[str, tuple[Any, ...]] = dict(
-        calls_on(rng, scene, engine.program.options.calibration)
+        calls_on(rng, search, engine.program.options.calibration)
     )
     given |= {
-        "survey": (scene, KEY),
-        "predict": (scene.posterior, flags, 3.0),
-        "respond": (scene.posterior, members, np.inf),
+        "survey": (search, KEY),
+        "predict": (search.posterior, flags, 3.0),
+        "respond": (search.posterior, members, np.inf),
         "weigh_account": (model, belief, account),
-        "conclude_account": (scene.posterior, front, account, np.zeros(9)),
+        "conclude_account": (search.posterior, front, account, np.zeros(9)),
         "verdicts_by": (account, np.zeros(n, np.int64)),
         "drive": (run, engine._rules, sources(rng, GAUSSIAN), KEY, _core.TELL, 0),
         "pull": (sources(rng, GAUSSIAN), KEY, 0, 0, np.zeros(2)),
@@ -563,18 +563,18 @@ def test_a_record_whose_arrays_do_not_fit_is_refused() -> None:
     for name, value in wrongs:
         with pytest.raises(REFUSED):
             _core.pull(Source(**{**source, name: value}), KEY, 0, 0, np.zeros(2))
-    scene = engine_of("known noise")._scene
+    search = engine_of("known noise")._search
     with pytest.raises(REFUSED):
-        _core.survey(type(scene)(**{**scene.as_dict(), "model": scene.belief}), KEY)
+        _core.survey(type(search)(**{**search.as_dict(), "model": search.belief}), KEY)
 
 
 def test_short_arrays_with_named_places() -> None:
     """A tally that is too short is not read beyond its end."""
-    scene = engine_of("known noise")._scene
-    belief = scene.belief
+    search = engine_of("known noise")._search
+    belief = search.belief
     short = type(belief)(**{**belief.as_dict(), "tally": np.zeros(1, np.int64)})
     with pytest.raises(IndexError):
-        _core.learn(scene.model, short, 0, np.zeros(2))
+        _core.learn(search.model, short, 0, np.zeros(2))
 
 
 # ---------------------------------------------------------------- parts for tests, loops
@@ -612,15 +612,15 @@ def test_sizes_that_no_memory_holds() -> None:
 
 
 def _of_many_answers() -> tuple[Any, Any]:
-    scene = engine_of("known noise")._scene
-    model = type(scene.model)(**{**scene.model.as_dict(), "n": 2**40})
-    return model, scene.belief
+    search = engine_of("known noise")._search
+    model = type(search.model)(**{**search.model.as_dict(), "n": 2**40})
+    return model, search.belief
 
 
 def test_draws_to_the_letter_end() -> None:
     """`published` gives up when no number of draws without a hit would do."""
     run = engine_of("known noise")._run
-    belief, options = run.scene.belief, run.options
+    belief, options = run.search.belief, run.options
     belief.N[:] = belief.pulls[:] = 1e9
     sure = type(options.calibration)(**{**options.calibration.as_dict(), "log_inverse": np.inf})
     options = type(options)(**{**options.as_dict(), "calibration": sure})

@@ -11,7 +11,7 @@ import naive
 from core.entries import plain_model
 from psips._core import pareto_mask, testing
 from psips.state.belief import empty_belief
-from psips.state.search import LIVE, MEMBERS, Scene, empty_front, empty_scene
+from psips.state.search import LIVE, MEMBERS, SearchState, empty_front, empty_search
 
 seeds = st.integers(0, 10**6)
 
@@ -42,19 +42,19 @@ def test_pareto_mask_of_many(d: int) -> None:
     assert pareto_mask(equal).all()  # equal points do not dominate each other
 
 
-def scene_of(at: np.ndarray, inside: np.ndarray, slack: float = 0.0) -> Scene:
+def search_of(at: np.ndarray, inside: np.ndarray, slack: float = 0.0) -> SearchState:
     """S where ``inside``, the Pareto set of ``at``, and a keeper for each of the others."""
     n, d = at.shape
     model = plain_model(np.eye(d), K=n, slack=slack)
-    scene = empty_scene(model, empty_belief(model), 0)
-    front = scene.front
+    search = empty_search(model, empty_belief(model), 0)
+    front = search.front
     members, outside = np.flatnonzero(inside), np.flatnonzero(~inside)
     front.inside[:] = inside
     front.members[: len(members)], front.outside[: len(outside)] = members, outside
     front.size[MEMBERS], front.size[LIVE] = len(members), len(outside)
     for z in outside:
         front.keeper[z] = next(x for x in members if naive.dominates(at[x], at[z]))
-    return scene
+    return search
 
 
 @given(st.integers(1, 8), st.integers(1, 6), st.integers(0, 4), seeds)
@@ -67,9 +67,9 @@ def test_the_alternative(n: int, d: int, levels: int, seed: int) -> None:
     members = np.flatnonzero(inside)
     other = bool((naive.pareto_mask(values) != inside).any())
 
-    scene = scene_of(at, inside)
-    whole, piece = testing.change(scene, values, np.zeros(d), True), scene.draw.piece
-    assert whole == testing.change(scene, values, np.zeros(d), False) == other
+    search = search_of(at, inside)
+    whole, piece = testing.change(search, values, np.zeros(d), True), search.draw.piece
+    assert whole == testing.change(search, values, np.zeros(d), False) == other
     if other:  # the piece it names is truly violated
         above, below = piece
         if below >= 0:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import naive
-from core.entries import Scene, hits, plain_model, posterior_at, state
+from core.entries import SearchState, hits, plain_model, posterior_at, state
 from core.test_slack import agree, is_wrong, nearest_piece
 from psips._core import respond, testing
 
@@ -34,7 +34,7 @@ def test_the_best_response_and_its_shares() -> None:
         assert shares.sum() == pytest.approx(value, rel=1e-8)
 
 
-def with_covariances(C: np.ndarray) -> Scene:
+def with_covariances(C: np.ndarray) -> SearchState:
     """A state in which each arm has its own, with a cover built for it."""
     model = plain_model(np.array([[1.0, 0.3], [0.3, 1.0]]), K=4)
     at = state(model, MEANS, np.full(4, 9.0))

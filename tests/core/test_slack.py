@@ -25,7 +25,7 @@ from core.entries import (
     posterior_at,
     state,
 )
-from core.test_pareto import scene_of
+from core.test_pareto import search_of
 from psips._core import respond, testing
 from psips.state.search import PAIR
 
@@ -57,10 +57,10 @@ def test_membership() -> None:
     for _ in range(600):
         at = rng.normal(size=(5, 2))
         inside = naive.pareto_mask(at)
-        scene = scene_of(at, inside, -EPSILON)
+        search = search_of(at, inside, -EPSILON)
         points = at + 0.5 * rng.normal(size=(20, 5, 2))
         wrong = is_wrong(points, inside, EPSILON)
-        found = [testing.change(scene, values, slack, True) for values in points]
+        found = [testing.change(search, values, slack, True) for values in points]
         assert found == wrong.tolist()
         seen += wrong.sum()
         not_transitive += (wrong != wrong_by_pairs_of_members(points, inside)).sum()

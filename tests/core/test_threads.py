@@ -16,7 +16,7 @@ import snapshots
 from psips import Problem, Session
 from psips.simulation.environments import GaussianEnvironment
 from psips.simulation.runs import simulate
-from test_attention import interrupted_after
+from test_interruptible import interrupted_after
 
 KINDS = (
     *(

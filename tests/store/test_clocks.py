@@ -15,7 +15,7 @@ from psips.report import report
 from psips.store import DamagedError, DatabaseStore, broken_links, database, open_store
 from psips.store.events import START, Event
 from psips.study import Study, transfer, verify_log
-from psips.web.words import entry
+from psips.web.text import entry
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 YEARS = timedelta(days=3653)

@@ -18,7 +18,7 @@ from psips.store.tokens import Tokens
 from psips.study import Study
 from psips.web.addresses import slug
 from psips.web.client import Client, ServerError
-from psips.web.desks import Desk
+from psips.web.study_cache import Desk
 from web.conftest import MEANS, NAME, PROBLEM, Served, running
 
 

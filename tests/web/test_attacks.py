@@ -20,8 +20,8 @@ from psips.store import open_store
 from psips.store.tokens import Tokens
 from psips.web import uploads
 from psips.web.addresses import slug
-from psips.web.desks import Desks
 from psips.web.server import check_proxies
+from psips.web.study_cache import Desks
 from web.conftest import NAME, Served, form_token, running
 
 PATH = f"/studies/{slug(NAME)}"

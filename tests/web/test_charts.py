@@ -9,7 +9,7 @@ import pytest
 
 from psips import Problem, Study
 from psips.web.charts import evidence_picture, front
-from psips.web.looks import course_of, look_at
+from psips.web.view_models import course_of, look_at
 
 
 def study_of(problem: Problem, means: list[list[float]], each: int) -> Study:

@@ -21,6 +21,7 @@ from psips.problem.parameters import Ball
 from psips.store import open_store
 from psips.store.tokens import Tokens
 from psips.study import Study
+from psips.web import study_cache
 from psips.web.addresses import slug
 from psips.web.server import serve
 from web.conftest import MEANS, NAME, PROBLEM, Browser, Served, form_token, running
@@ -459,16 +460,15 @@ def test_a_damaged_study_hides_no_other(served: Served) -> None:
 
 
 def test_a_long_log_is_waited_for(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from psips.web import desks
 
     go = threading.Event()
-    look = desks.look_at
+    look = study_cache.look_at
 
     def slow(*args: object) -> object:
         go.wait(20)
         return look(*args)
 
-    monkeypatch.setattr(desks, "look_at", slow)
+    monkeypatch.setattr(study_cache, "look_at", slow)
     with running(url) as where, httpx.Client(base_url=where) as http:
         begun = time.monotonic()
         assert "is being read" in http.get(PATH).text
@@ -710,7 +710,7 @@ def test_who_on_the_command_line(
 
 def test_a_look_is_of_one_moment(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An event that comes while a page is worked out is on the next one, not half on this."""
-    from psips.web.desks import Desk
+    from psips.web.study_cache import Desk
 
     with open_store(url) as store, open_store(url) as elsewhere:
         desk, other = Desk(NAME, store), Study.open(NAME, elsewhere)

@@ -127,7 +127,7 @@ def sender(served: Served, role: str | None, route: str, sent: Any) -> Callable[
     return send
 
 
-@pytest.mark.filterwarnings("ignore::psips.study.slips.FarValueWarning")
+@pytest.mark.filterwarnings("ignore::psips.study.outliers.FarValueWarning")
 @pytest.mark.parametrize("route", TABLE)
 def test_who_may(served: Served, route: str) -> None:
     ticket = prepare(served)

@@ -96,20 +96,20 @@ nb::tuple selected(const Array2<const double>& mu, const Array2<const double>& f
 std::pair<double, double> plain(const Evidence& weighed) { return {weighed.found, weighed.threshold}; }
 
 template <class Weigh>
-auto weigh(const Record<Scene>& scene, const Weigh& use) {
+auto weigh(const Record<SearchState>& search, const Weigh& use) {
     nb::gil_scoped_release released;
-    return with_search(*scene, use);
+    return with_search(*search, use);
 }
 
 void bind_ratio(nb::module_& m) {
-    m.def("weigh_ratio", [](const Record<Scene>& scene, const Record<Calibration>& calibration, double spare) {
-        return plain(weigh(scene, [&](auto& s) { return weigh_ratio(s, *calibration, spare); }));
-    }, nb::arg("scene"), nb::arg("calibration"), nb::arg("spare"),
+    m.def("weigh_ratio", [](const Record<SearchState>& search, const Record<Calibration>& calibration, double spare) {
+        return plain(weigh(search, [&](auto& s) { return weigh_ratio(s, *calibration, spare); }));
+    }, nb::arg("search"), nb::arg("calibration"), nb::arg("spare"),
           "Evidence and threshold for the data as they stand; `spare` is the largest inflation of any draw.");
-    m.def("weigh_smaller", [](const Record<Scene>& scene, const Record<Calibration>& calibration, double spare) {
-        const SmallerSet found = weigh(scene, [&](auto& s) { return weigh_smaller(s, *calibration, spare); });
+    m.def("weigh_smaller", [](const Record<SearchState>& search, const Record<Calibration>& calibration, double spare) {
+        const SmallerSet found = weigh(search, [&](auto& s) { return weigh_smaller(s, *calibration, spare); });
         return nb::make_tuple(found.left_out, found.evidence.found, found.evidence.threshold);
-    }, nb::arg("scene"), nb::arg("calibration"), nb::arg("spare"),
+    }, nb::arg("search"), nb::arg("calibration"), nb::arg("spare"),
           "Leave out of the candidate set what another member replaces: how many, evidence and threshold for the rest.");
     m.def("is_time", [](Index t, Index fresh) {
         require(t >= 0 && fresh >= 0, "there cannot be fewer than 0 results");
@@ -182,7 +182,7 @@ void stopping_radii(Search<P>& s, const Calibration& calibration, double start, 
 }
 
 // Follow a run that looks at `times`, with fixed shares; the look at which it stops, or -1. The estimates of the
-// stop are left in the scene. `normals` (times, m) become the coordinates of the ties.
+// stop are left in the search. `normals` (times, m) become the coordinates of the ties.
 template <class P>
 Index walk(Search<P>& s, const Calibration& calibration, const Vec<const double>& shares, const Mat<const double>& truth,
            const Mat<const double>& T, const Vec<const double>& times, const Mat<double>& normals) {
@@ -208,13 +208,13 @@ Index walk(Search<P>& s, const Calibration& calibration, const Vec<const double>
 
 void bind_tests(nb::module_ m) {
     m.def("wrong_in_cone", &wrong_in_cone, "Squared distances and weights of wrong directions of a cone; how many.");
-    m.def("stopping_radii", [](const Record<Scene>& scene, const Record<Calibration>& calibration, double start, double most,
+    m.def("stopping_radii", [](const Record<SearchState>& search, const Record<Calibration>& calibration, double start, double most,
                                const Array& truth, const Array3D& moves, const Array1<double>& radii) {
-        weigh(scene, [&](auto& s) { stopping_radii(s, *calibration, start, most, view(truth), view(moves), view(radii)); });
+        weigh(search, [&](auto& s) { stopping_radii(s, *calibration, start, most, view(truth), view(moves), view(radii)); });
     });
-    m.def("walk", [](const Record<Scene>& scene, const Record<Calibration>& calibration, const Array1<const double>& shares,
+    m.def("walk", [](const Record<SearchState>& search, const Record<Calibration>& calibration, const Array1<const double>& shares,
                      const Array& truth, const Array& T, const Array1<const double>& times, const Array2<double>& normals) {
-        return weigh(scene, [&](auto& s) {
+        return weigh(search, [&](auto& s) {
             return walk(s, *calibration, view(shares), view(truth), view(T), view(times), view(normals));
         });
     });

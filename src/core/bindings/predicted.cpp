@@ -103,12 +103,12 @@ bool tell_until_settled(Record<Account> account, const Array2<double>& theta, co
 
 // For tests: whether the answer of `hint` has an open rival outside the set, which `all_settled` does not remember;
 // and whether no verdict is open.
-std::pair<bool, bool> certified(Record<Scene> scene, double log_inverse, const Array1<double>& hint) {
+std::pair<bool, bool> certified(Record<SearchState> search, double log_inverse, const Array1<double>& hint) {
     Hint remembered = hint_of(view(hint));
-    const Ints nothing(scene->model->n);
-    const bool open = has_open_rival(*scene->model, *scene->belief, *scene->front, scene->posterior->tolerant, log_inverse,
+    const Ints nothing(search->model->n);
+    const bool open = has_open_rival(*search->model, *search->belief, *search->front, search->posterior->tolerant, log_inverse,
                                      nothing, remembered);
-    return {open, all_settled(*scene->model, *scene->belief, *scene->front, log_inverse, nothing, remembered)};
+    return {open, all_settled(*search->model, *search->belief, *search->front, log_inverse, nothing, remembered)};
 }
 
 }  // namespace

@@ -60,9 +60,9 @@ static nb::dict layout() {
          AT(Draw, choice), AT(Draw, forms), AT(Draw, shift), AT(Draw, at_z),
          AT(Draw, at_x), AT(Draw, row), AT(Draw, nearest), AT(Draw, nearest_xs), AT(Draw, nearest_cs)});
     add(all, "TieRates", sizeof(TieRates), {AT(TieRates, names), AT(TieRates, rates), AT(TieRates, stream)});
-    add(all, "Scene", sizeof(Scene),
-        {AT(Scene, model), AT(Scene, belief), AT(Scene, posterior), AT(Scene, front), AT(Scene, cover), AT(Scene, draw),
-         AT(Scene, ties)});
+    add(all, "SearchState", sizeof(SearchState),
+        {AT(SearchState, model), AT(SearchState, belief), AT(SearchState, posterior), AT(SearchState, front), AT(SearchState, cover), AT(SearchState, draw),
+         AT(SearchState, ties)});
     add(all, "Calibration", sizeof(Calibration),
         {AT(Calibration, code), AT(Calibration, log_inverse), AT(Calibration, kappa), AT(Calibration, log_q),
          AT(Calibration, extent), AT(Calibration, bias), AT(Calibration, log_rate), AT(Calibration, low),
@@ -83,7 +83,7 @@ static nb::dict layout() {
          AT(Account, W), AT(Account, value), AT(Account, best), AT(Account, work), AT(Account, touched), AT(Account, order),
          AT(Account, owner), AT(Account, hint)});
     add(all, "Run", sizeof(Run),
-        {AT(Run, scene), AT(Run, options), AT(Run, learner), AT(Run, rival), AT(Run, account), AT(Run, outcome), AT(Run, key),
+        {AT(Run, search), AT(Run, options), AT(Run, learner), AT(Run, rival), AT(Run, account), AT(Run, outcome), AT(Run, key),
          AT(Run, room), AT(Run, latest), AT(Run, result)});
     add(all, "Source", sizeof(Source),
         {AT(Source, kind), AT(Source, means), AT(Source, L), AT(Source, low), AT(Source, high), AT(Source, rows),

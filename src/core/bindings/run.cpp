@@ -13,7 +13,7 @@ Index run_loop(const Record<Run>& record, const Rules& rules, std::optional<Reco
     require(mode == static_cast<Index>(Mode::tell) || mode == static_cast<Index>(Mode::ask) || mode == static_cast<Index>(Mode::run),
             "the core has no such mode");
     require(mode != static_cast<Index>(Mode::run) || (source && noise), "a run needs a source and the key of its noise");
-    const Model& model = *record->scene->model;
+    const Model& model = *record->search->model;
     require(!source || from->means.cols() == model.d, "the source is not one of this problem");
     nb::gil_scoped_release release;
     return with_run(*record, [&](auto& run) { return drive(run, rules, from, key, static_cast<Mode>(mode), results); });

@@ -72,8 +72,8 @@ void solve(const Array2<double>& G, const Array1<double>& b, const Array1<double
     qp.solve(view(y));
 }
 
-bool change(const Record<Scene>& scene, const Array2<double>& values, const Array1<double>& slack, bool whole) {
-    return with_search(*scene, [&](auto& s) {
+bool change(const Record<SearchState>& search, const Array2<double>& values, const Array1<double>& slack, bool whole) {
+    return with_search(*search, [&](auto& s) {
         if (whole) return changes_set(s, view(values));
         return find_change(s, view(values), view(slack), s.posterior.facts.give, s.front.size->live, 0.0);
     });
@@ -133,22 +133,22 @@ void sample_hits(Search<P>& s, Way way, Key key, double scale, Reader who, doubl
     }
 }
 
-void first_hits(const Record<Scene>& scene, const std::string& way, const Array1<const std::uint64_t>& key, double scale,
+void first_hits(const Record<SearchState>& search, const std::string& way, const Array1<const std::uint64_t>& key, double scale,
                 bool stopper, double log_budget, const Array1<double>& log_index, const Array3<double>& points,
                 const Array2<double>& gains) {
     const char* const ways[] = {"hits", "eager_hits", "careless", "loose", "unthinned"};
     Index named = 0;
     while (way != ways[named])
         if (++named == 5) throw nb::value_error("no such way to make hits");
-    with_search(*scene, [&](auto& s) {
+    with_search(*search, [&](auto& s) {
         const Samples out{view(log_index), view(points), view(gains)};
         sample_hits(s, static_cast<Way>(named), key_of(key), scale, stopper ? STOPPER : LEARNER, log_budget, out);
     });
 }
 
 // How many sets of the cover contain each point (samples, h, d).
-void count_sets(const Record<Scene>& scene, const Array3<double>& points, const Array1<double>& counts) {
-    with_search(*scene, [&](auto& s) {
+void count_sets(const Record<SearchState>& search, const Array3<double>& points, const Array1<double>& counts) {
+    with_search(*search, [&](auto& s) {
         using P = std::remove_cvref_t<decltype(s.posterior)>;
         for (Index k = 0; k < view(counts).n; ++k) {
             const Mat<double> point = view(points)[k];
@@ -165,12 +165,12 @@ void count_sets(const Record<Scene>& scene, const Array3<double>& points, const 
     });
 }
 
-void build(const Record<Scene>& scene, double spare) {
-    with_search(*scene, [&](auto& s) { build_cover(s, spare); });
+void build(const Record<SearchState>& search, double spare) {
+    with_search(*search, [&](auto& s) { build_cover(s, spare); });
 }
 
-bool refresh(const Record<Scene>& scene) {
-    return with_search(*scene, [&](auto& s) {
+bool refresh(const Record<SearchState>& search) {
+    return with_search(*search, [&](auto& s) {
         s.cover.life->age += 1;
         return refresh_cover(s);
     });

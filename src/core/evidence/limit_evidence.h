@@ -4,7 +4,7 @@
 // tolerance". Each has evidence that reaches L, ever, with probability at most exp(-L) if the claim is false:
 // that of one arm, or of two of which one is multiplied by a limit's factor, from mixture.h where one
 // covariance of all results is known, and from capital.h otherwise. What follows from them together:
-// `psips.session.keeping`.
+// `psips.session.constrained_verdicts`.
 #pragma once
 
 #include "constraint.h"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from psips.errors import InputError, quote
-from psips.evaluation.desks import has_next
+from psips.evaluation.sources import has_next
 from psips.input.directions import with_directions
 from psips.problem import Problem
 from psips.session import Session

@@ -21,8 +21,8 @@ from psips.rules.promises import short_promise
 from psips.store import open_store
 from psips.store.database import DatabaseStore
 from psips.study import Study
+from psips.study.outliers import FarValueWarning
 from psips.study.plain import rows_of
-from psips.study.slips import FarValueWarning
 from psips.version import __version__
 
 try:

@@ -12,8 +12,8 @@ import numpy as np
 from psips.calibration.families import families
 from psips.calibration.family import SHORT, SPENT, Family
 from psips.errors import InputError
+from psips.problem.goals_and_budget import read_goal
 from psips.problem.instances import Instance
-from psips.problem.question import read_goal
 from psips.rules import STOPPING, Rules
 from psips.simulation.runs import Run, verdicts_right
 from psips.simulation.summary import clopper_pearson, simulate_many

@@ -12,9 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from psips.attention import INTERRUPTED
-from psips.cli import keeping as keeping  # adds to the commands of studies
 from psips.cli import rank as rank  # likewise
+from psips.cli import study_admin as study_admin  # adds to the commands of studies
 from psips.cli import watch as watch  # likewise
 from psips.cli.bench import bench
 from psips.cli.calibrate import calibrate
@@ -37,6 +36,7 @@ from psips.cli.simulate import simulate
 from psips.cli.study import study
 from psips.errors import InputError
 from psips.input.escaping import sentences
+from psips.interruptible import INTERRUPTED
 from psips.version import __version__
 
 MisuseError: Any = typer.BadParameter.__mro__[2]  # typer has no public name for its base

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from psips.attention import INTERRUPTED
 from psips.cli.reading import DEFAULT
 from psips.cli.study_options import Json, Overwrite, StoreUrl
+from psips.interruptible import INTERRUPTED
 
 if TYPE_CHECKING:
     from psips.commands.metrics import Metric

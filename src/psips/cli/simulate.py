@@ -156,10 +156,10 @@ def _run(
     dask: str | None,
 ) -> Summary:
     from psips.errors import InputError
+    from psips.problem.goals_and_budget import read_budget
     from psips.problem.instances import BUILDERS
     from psips.problem.loading import load
     from psips.problem.problem_file import read_problem_file
-    from psips.problem.question import read_budget
     from psips.rules.tuning import put_over
     from psips.session import read_rules
 

@@ -252,7 +252,7 @@ def tell(
         if csv is None and given:
             raise InputError(f"{option} belongs to a file of results: give one with --csv")
     with open_study(name, store, who) as opened:
-        from psips.study.slips import FarValueWarning
+        from psips.study.outliers import FarValueWarning
 
         with warnings.catch_warnings(), late_line("recording the results"):
             warnings.simplefilter("ignore", FarValueWarning)  # the receipt has them

@@ -18,7 +18,7 @@ from psips.errors import InputError, listing, quote
 from psips.problem import Problem
 from psips.problem.measurements import ARM, ITEM
 from psips.session import Session
-from psips.session.tolerated import replaceable
+from psips.session.tolerance_report import replaceable
 from psips.study import Study
 from psips.study.inputs import read_name
 
@@ -111,7 +111,7 @@ class Known:
         if self.study is not None:
             import warnings
 
-            from psips.study.slips import FarValueWarning
+            from psips.study.outliers import FarValueWarning
 
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FarValueWarning)  # said at the end, by round

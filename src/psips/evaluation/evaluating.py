@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from psips.errors import InputError, counted, quote
-from psips.evaluation.desks import Ask, Desk, SessionDesk, StudyDesk
 from psips.evaluation.pool import Done, Function, Pool, make_pool
+from psips.evaluation.sources import Ask, Desk, SessionDesk, StudyDesk
 from psips.input.checks import read_items
 from psips.input.digits import chance
 from psips.input.directions import with_directions
@@ -22,7 +22,7 @@ from psips.input.escaping import plain
 from psips.problem import Problem
 from psips.rules.promises import short_promise
 from psips.session import Session
-from psips.session.choices import check_count
+from psips.session.arguments import check_count
 from psips.study import Study
 
 PATIENCE = 20  # calls of one arm that fail one after the other, before that is an error

@@ -21,9 +21,9 @@ from psips.problem.limits import ONLY
 from psips.problem.measurements import ARM, ITEM
 from psips.rules.promises import short_promise
 from psips.session import Session
-from psips.session.choices import LIKE_THESE, THESE
+from psips.session.arguments import LIKE_THESE, THESE
 from psips.session.status_text import WIDTH, cut, in_blocks
-from psips.session.tolerated import MOST_REPLAYED, Saving
+from psips.session.tolerance_report import MOST_REPLAYED, Saving
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -26,13 +26,13 @@ from psips.problem.file_tables import (
     read_raw_results,
     read_truth,
 )
+from psips.problem.goals_and_budget import read_budget, read_goal
 from psips.problem.instances import NOISES, Instance, Results
 from psips.problem.item_noise import ItemNoise, read_item_noise
 from psips.problem.noise import NoiseGuess
 from psips.problem.noise import read_guess as read_guess_of_noise
 from psips.problem.parameters import Ball, Box, Prior
 from psips.problem.problem import Problem
-from psips.problem.question import read_budget, read_goal
 from psips.problem.scales import KEYS as SCALE_KEYS
 
 KEYS = (

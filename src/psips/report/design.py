@@ -10,9 +10,9 @@ import numpy as np
 from psips.errors import counted
 from psips.input.durations import duration_text
 from psips.input.quantities import expected_text
+from psips.problem.goals_and_budget import cost_of
 from psips.problem.noise import ESTIMATE, KNOWN, PER_ARM
 from psips.problem.parameters import Ball
-from psips.problem.question import cost_of
 from psips.problem.scales import Scale
 from psips.report.appendix import in_utc
 from psips.report.page import table

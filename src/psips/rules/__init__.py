@@ -3,7 +3,7 @@
 Light to import: names and texts stand here without the kernels they name.
 """
 
-from psips.rules.chosen import Rules
+from psips.rules.config import Rules
 from psips.rules.sampling import DRAWS, SAMPLING, TRACKING, SamplingRule
 from psips.rules.stopping import CALIBRATION, STOPPING, StoppingRule
 from psips.rules.tuning import Tuning

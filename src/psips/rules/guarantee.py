@@ -7,8 +7,8 @@ from typing import Any
 
 from psips.errors import InputError, NoProofError, unknown
 from psips.problem import Problem
-from psips.problem.question import read_goal
-from psips.rules.chosen import BY_PROOFS, OWN, Rules
+from psips.problem.goals_and_budget import read_goal
+from psips.rules.config import BY_PROOFS, OWN, Rules
 from psips.rules.promises import kind_of_promise
 from psips.rules.stopping import BAYESIAN, HEURISTIC, MEASURED, NONE, PROVEN, has_certificates
 

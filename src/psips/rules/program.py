@@ -9,8 +9,8 @@ import numpy as np
 
 from psips.errors import InputError, NoProofError, listing
 from psips.problem import Problem
+from psips.problem.goals_and_budget import Goal
 from psips.problem.parameters import Ball
-from psips.problem.question import Goal
 from psips.rules.sampling import SAMPLING, SamplingRule
 from psips.rules.stopping import CALIBRATION, PROVEN, STOPPING, StoppingRule
 from psips.state.codes import NOBODY

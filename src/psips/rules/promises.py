@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from psips.problem import Problem
-from psips.rules.chosen import Rules
+from psips.rules.config import Rules
 from psips.rules.stopping import (
     BAYESIAN,
     CALIBRATION,

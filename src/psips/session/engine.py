@@ -37,7 +37,7 @@ from psips._core import (
     weigh_smaller,
 )
 from psips.aliases import Floats, Ints, Mask, Stream
-from psips.attention import attentively
+from psips.interruptible import interruptible
 from psips.rules.program import Program
 from psips.session.centring import (
     centre_of,
@@ -48,7 +48,7 @@ from psips.session.centring import (
     too_coarse,
     variances_of,
 )
-from psips.session.limited import change_within, probabilities_within
+from psips.session.constrained_probabilities import change_within, probabilities_within
 from psips.session.own_rules import CHOOSE, STOP, arm_of, seen_by_rules, verdict_of
 from psips.session.parts import arrays_of, fill, fill_arrays, plain_of
 from psips.session.predictions import Predictions
@@ -81,9 +81,9 @@ from psips.state.search import (
     RECORDS,
     Cover,
     Front,
-    Scene,
+    SearchState,
     capacity_for,
-    empty_scene,
+    empty_search,
 )
 from psips.state.source import Source
 
@@ -135,7 +135,7 @@ class Engine(Uncertainty):
         self._passed: list[int] = []  # with a tolerance: the set that passed first,
         self._deadline = 0  # .. and the results up to which a smaller one may still pass
         self._chosen: list[int] = []  # the set at the stop, where it is not S_hat
-        self._hold_together()
+        self._rebuild_run()
         if prior is not None:
             nothing = np.zeros((model.K, model.d))
             self.know(np.zeros(model.K), np.zeros((model.h, model.d)), nothing)
@@ -145,15 +145,15 @@ class Engine(Uncertainty):
         """Make room to look at what is known."""
         model, program = self.model, self.program
         capacity = 0 if program.published else capacity_for(model)
-        self._scene: Scene = empty_scene(model, self.belief, capacity)
-        self.front: Front = self._scene.front
-        self.cover: Cover = self._scene.cover
+        self._search: SearchState = empty_search(model, self.belief, capacity)
+        self.front: Front = self._search.front
+        self.cover: Cover = self._search.cover
         self.predictions = Predictions(model, program.options.calibration.log_inverse)
 
-    def _hold_together(self) -> None:
+    def _rebuild_run(self) -> None:
         """Make of the parts what the steps are handed."""
         self._run = Run(
-            self._scene,
+            self._search,
             self.program.options,
             self.learner,
             self.rival,
@@ -254,7 +254,7 @@ class Engine(Uncertainty):
         if self.prior is not None:
             self.prior = self.prior[0], self.prior[1] - centre
         self._make_room()
-        self._hold_together()
+        self._rebuild_run()
 
     def _take_off(self, centre: Floats) -> None:
         """Take the values told before less ``centre``."""
@@ -325,7 +325,7 @@ class Engine(Uncertainty):
         """Do one step, or a slice of a run; one that can be long where Ctrl-C is seen."""
         step = mode, results, source, noise_key
         if self.program.published or self.model.n > SWIFT:
-            return attentively(self._step, *step, stop=self._scene.draw.made)
+            return interruptible(self._step, *step, stop=self._search.draw.made)
         return self._step(*step)
 
     def _step(
@@ -361,10 +361,10 @@ class Engine(Uncertainty):
                 self._outcome[STOPPED] = 1.0
                 self._chosen = self._passed
             return False
-        scene = self._aside()
-        out, found, threshold = self._weigh_smaller(scene)
+        search = self._scratch_search()
+        out, found, threshold = self._weigh_smaller(search)
         if out and found >= threshold:
-            self._chosen = _members(scene.front)
+            self._chosen = _members(search.front)
             return False
         endless = self.room[0] == np.inf and self._latest[NEW] == 1 and self.patient
         if not (out and endless) or (self._passed and late):
@@ -387,17 +387,17 @@ class Engine(Uncertainty):
         offsets = bool(self.model.slack.any() or self.model.give.any())
         return self.model.control >= 0 or offsets
 
-    def _weigh_smaller(self, scene: Scene) -> tuple[int, float, float]:
+    def _weigh_smaller(self, search: SearchState) -> tuple[int, float, float]:
         """Members that the smaller set leaves out, its evidence and threshold."""
         calibration = self.program.options.calibration
-        return attentively(weigh_smaller, scene, calibration, self._spare)
+        return interruptible(weigh_smaller, search, calibration, self._spare)
 
     def _predict(self) -> None:
         """Turn to a set that is predicted anew, and weigh what speaks for it."""
-        belief, posterior, front = self.belief, self._scene.posterior, self.front
+        belief, posterior, front = self.belief, self._search.posterior, self.front
         hopeful = conclude_account(posterior, front, self.account, self._outcome)
         self.predictions.turn_to(front.inside, belief.pulls, belief.B, bool(hopeful))
-        self._hold_together()
+        self._rebuild_run()
         weigh_account(self.model, belief, self.account)
         conclude_account(posterior, front, self.account, self._outcome)
 
@@ -450,14 +450,14 @@ class Engine(Uncertainty):
     @property
     def proposals(self) -> Floats:
         """Proposals and literal draws made so far (2,)."""
-        return self._scene.draw.made[[PROPOSALS, LITERALS]]
+        return self._search.draw.made[[PROPOSALS, LITERALS]]
 
     def ratio(self) -> tuple[float, float]:
         """Evidence of the rule "glr" in full, and its threshold; the run is left as it is."""
         if self.limited and not self.ready:
             return 0.0, np.inf
         calibration = self.program.options.calibration
-        return attentively(weigh_ratio, self._aside(), calibration, self._spare)
+        return interruptible(weigh_ratio, self._scratch_search(), calibration, self._spare)
 
     @property
     def _spare(self) -> float:
@@ -469,7 +469,7 @@ class Engine(Uncertainty):
         """Log of P(Alt(S_hat) | data) and its relative standard error."""
         if self.limited:
             return change_within(self.model, self.belief.theta, self.covariances(), self.key)
-        return attentively(change_probability, self._aside(), self.key, draws)
+        return interruptible(change_probability, self._scratch_search(), self.key, draws)
 
     def probabilities(self, draws: int = 4096) -> tuple[Floats, Floats]:
         """By answer, the probability of being Pareto-optimal and its standard error."""
@@ -477,12 +477,12 @@ class Engine(Uncertainty):
             return probabilities_within(
                 self.model, self.belief.theta, self.covariances(), self.key
             )
-        scene, common = self._aside(plain=True), (np.zeros(0), 0.0)
+        search, common = self._scratch_search(plain=True), (np.zeros(0), 0.0)
         if self.model.n > FEW_ANSWERS:
-            common = attentively(survey, scene, self.key)
-        return attentively(probabilities, scene, self.key, draws, *common)
+            common = interruptible(survey, search, self.key)
+        return interruptible(probabilities, search, self.key, draws, *common)
 
-    def _aside(self, plain: bool = False) -> Scene:
+    def _scratch_search(self, plain: bool = False) -> SearchState:
         """Return what is known and room to look at it, so that the run is left as it is.
 
         ``plain``: by half-spaces without slack.
@@ -490,13 +490,13 @@ class Engine(Uncertainty):
         model = self.model
         if plain:
             model = replace(model, slack=model.level, give=model.even)
-        return empty_scene(model, self.belief, capacity_for(model))
+        return empty_search(model, self.belief, capacity_for(model))
 
     def snapshot(self) -> dict[str, Any]:
         """Return the state as plain data; floats survive JSON to the bit."""
         scatter = self.belief.scatter
         used = int(self.cover.life[RECORDS])
-        posterior = plain_of(self._scene.posterior, None)
+        posterior = plain_of(self._search.posterior, None)
         return {
             "format": FORMAT,
             "belief": plain_of(self.belief, None),
@@ -523,7 +523,7 @@ class Engine(Uncertainty):
 
     def _nearest(self) -> list[Ints]:
         """Return the piece of the alternative that was nearest at the last look, as views."""
-        draw = self._scene.draw
+        draw = self._search.draw
         m = max(int(draw.nearest[CONSTRAINTS]), 0)
         return [draw.nearest, draw.nearest_xs[:m], draw.nearest_cs[:m]]
 
@@ -542,9 +542,9 @@ class Engine(Uncertainty):
         if len(self.belief.scatter.C):
             before = plain_of(self.belief.scatter, None)  # older snapshots lack a field or two
             fill(self.belief.scatter, {**before, **state["scatter"]})
-        arrays = arrays_of(self._scene.posterior)
+        arrays = arrays_of(self._search.posterior)
         fill_arrays({name: arrays[name] for name in REFRESHED}, state["posterior"])
-        posterior, shares = self._scene.posterior, self.model.relative
+        posterior, shares = self._search.posterior, self.model.relative
         if self.model.noise.mode in (POOLED, OWN):  # older snapshots have none
             posterior.unit[:] = state["posterior"].get("unit", posterior.unit)
         if self.model.control >= 0:  # as `follow_control` has left it at the last look
@@ -569,7 +569,7 @@ class Engine(Uncertainty):
             np.linalg.cholesky(self.covariances())  # a ValueError, if these are none
         if predicts:
             self.predictions.restore(state["accounts"], int(state["active"]))
-            self._hold_together()
+            self._rebuild_run()
             if self.predictions.accounts:
                 weigh_account(self.model, self.belief, self.account)
         self._judged = self.results

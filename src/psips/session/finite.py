@@ -149,7 +149,7 @@ class FiniteEngine(MixedEngine):
         super().look_ahead(items)
         if self.informed and self.items:
             share = np.minimum(self._seen / self.items, 1.0 - 0.5 / self.items)
-            self._scene.posterior.H[:] /= (1.0 - share)[:, None, None]
+            self._search.posterior.H[:] /= (1.0 - share)[:, None, None]
 
     def _take(self, arm: int, y: Floats, block: int) -> None:
         old = self._block(block) if self.informed and block < self.data.blocks else None
@@ -182,7 +182,7 @@ class FiniteEngine(MixedEngine):
             data = self.data
             self._sums = sums_of(data.counts, data.sums, self._precision, self._root)
             self._solve()
-            self._set_unit(self._scene)
+            self._set_unit(self._search)
 
     def _solve(self) -> None:
         """Bring the means over all items up to date, and the covariance of their errors."""

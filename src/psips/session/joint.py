@@ -19,7 +19,7 @@ from psips.session.engine import Engine
 from psips.session.mixed import OLD
 from psips.session.restoring import require, within
 from psips.state.belief import RESULTS, SPANNED
-from psips.state.search import AGE, Scene
+from psips.state.search import AGE, SearchState
 from psips.state.source import Source
 
 EVERY = 0.02  # growth of the results after which the noise is estimated anew
@@ -42,7 +42,7 @@ class JointEngine(Engine):
         self._values: list[Floats] = []
         super().__init__(*given)
         self._begin()
-        self._tell_of_noise(self._scene)
+        self._tell_of_noise(self._search)
 
     def _begin(self) -> None:
         """Set V and B to those of no results."""
@@ -96,14 +96,14 @@ class JointEngine(Engine):
         if b.tally[SPANNED]:
             solve_joint(b.V, b.B, self.model.Z, b.F, b.theta, b.X, b.G)
 
-    def _tell_of_noise(self, scene: Scene) -> None:
-        """Let a scene know how large the noise is, for gains and to compare objectives in."""
+    def _tell_of_noise(self, search: SearchState) -> None:
+        """Let a search know how large the noise is, for gains and to compare objectives in."""
         if not self.estimated or self.informed:
             factors = np.linalg.cholesky(self.share * self.noise)
-            scene.posterior.H[:] = np.linalg.inv(factors)
+            search.posterior.H[:] = np.linalg.inv(factors)
             spread = np.diagonal(self.noise, axis1=1, axis2=2).mean(axis=0)
             if self.estimated:
-                scene.posterior.unit[:] = np.sqrt(spread)
+                search.posterior.unit[:] = np.sqrt(spread)
 
     # ---------------------------------------------------------------- noise to be estimated
 
@@ -128,7 +128,7 @@ class JointEngine(Engine):
         self.fitted = self.results
         self.share = students_share(belief.scatter.freedom[0], belief.scatter.level[0])
         self._renew(arms, values)
-        self._tell_of_noise(self._scene)
+        self._tell_of_noise(self._search)
         self.cover.life[AGE] = OLD
 
     def _renew(self, arms: Ints, values: Floats) -> None:
@@ -214,10 +214,10 @@ class JointEngine(Engine):
             self.judge()
         return True
 
-    def _aside(self, plain: bool = False) -> Scene:
-        scene = super()._aside(plain)
-        self._tell_of_noise(scene)
-        return scene
+    def _scratch_search(self, plain: bool = False) -> SearchState:
+        search = super()._scratch_search(plain)
+        self._tell_of_noise(search)
+        return search
 
     def snapshot(self) -> dict[str, Any]:
         """Return the state as plain data, without what follows from V and B."""
@@ -255,7 +255,7 @@ class JointEngine(Engine):
             numbers = np.array([*self._values, self.noise[0].ravel()[: self.model.d]])
             require(not np.isinf(numbers).any(), "a result is not finite")
         self._solve()
-        self._tell_of_noise(self._scene)
+        self._tell_of_noise(self._search)
 
 
 def precision_of(S: Floats, seen: Mask) -> Floats:

@@ -12,9 +12,9 @@ from psips.aliases import Floats
 from psips.errors import counted
 from psips.notebook import card, names, table
 from psips.problem import Problem
+from psips.problem.goals_and_budget import Goal, goal_reached, has_room
 from psips.problem.instances import Results
 from psips.problem.measurements import ITEM
-from psips.problem.question import Goal, goal_reached, has_room
 from psips.rules import Rules
 from psips.rules.promises import short_promise
 from psips.session.engine import NOTHING, Engine

@@ -31,7 +31,7 @@ from psips.session.restoring import require, within
 from psips.session.uncertainty import roots_of
 from psips.state.belief import RESULTS
 from psips.state.model import POOLED
-from psips.state.search import AGE, Scene
+from psips.state.search import AGE, SearchState
 
 EVERY = 0.02  # growth of the results after which the variances are estimated anew
 FIRST, NEXT = 30, 4  # steps of EM: at first, and where the last estimates are the start
@@ -128,7 +128,7 @@ class MixedEngine(Engine):
                 self._precision,
                 self._inflated,
                 self._root,
-                self._scene.posterior.H,
+                self._search.posterior.H,
             )
 
     @property
@@ -197,7 +197,7 @@ class MixedEngine(Engine):
 
     def _make_room(self) -> None:
         super()._make_room()
-        self._set_unit(self._scene)
+        self._set_unit(self._search)
 
     def _take_off(self, centre: Floats) -> None:
         self.origin -= centre  # values are kept less this anyway
@@ -332,17 +332,17 @@ class MixedEngine(Engine):
         add_items(data.counts, data.sums, self._precision, self._root, V, self._B)
         factor_of_inverse(V, F, G)
         self._solve()
-        self._set_unit(self._scene)
+        self._set_unit(self._search)
         self.cover.life[AGE] = OLD
 
-    def _set_unit(self, scene: Scene) -> None:
+    def _set_unit(self, search: SearchState) -> None:
         spread = np.diagonal(self.within, axis1=1, axis2=2).mean(axis=0)
-        scene.posterior.unit[:] = np.sqrt(np.where(spread > 0.0, spread, 1.0))
+        search.posterior.unit[:] = np.sqrt(np.where(spread > 0.0, spread, 1.0))
 
-    def _aside(self, plain: bool = False) -> Scene:
-        scene = super()._aside(plain)
-        self._set_unit(scene)
-        return scene
+    def _scratch_search(self, plain: bool = False) -> SearchState:
+        search = super()._scratch_search(plain)
+        self._set_unit(search)
+        return search
 
     def covariances(self) -> Floats:
         """Return the covariance (n, d, d) of each answer's mean; NaN where it is not known.
@@ -402,7 +402,7 @@ class MixedEngine(Engine):
         require(np.array_equal(self.belief.pulls, told), "items and results do not agree")
         belief = {name: getattr(self.belief, name).tolist() for name in ("V", "F", "G", "X")}
         super().restore({**state, "belief": {**state["belief"], **belief}})
-        self._set_unit(self._scene)
+        self._set_unit(self._search)
 
     def _again(self, kept: dict[str, Any]) -> None:
         """Go the way of the results again: to the last estimate at once, then one by one."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from psips.input.durations import duration_text
 from psips.problem import Problem
-from psips.problem.question import cost_of
+from psips.problem.goals_and_budget import cost_of
 from psips.session.verdicts import Verdict
 
 VERDICTS = ("in", "out", "open")

@@ -64,15 +64,15 @@ def check_state(run: Run, hinted: bool, *sets: list[int]) -> None:
 
     ``hinted`` says that the outcome ends with answers, ``sets`` are sets of answers.
     """
-    scene = run.scene
-    n, d = scene.model.n, scene.model.d
-    _check_numbers("belief", scene.belief, ("pulls", "N", "B", "theta", "V", "F"))
+    search = run.search
+    n, d = search.model.n, search.model.d
+    _check_numbers("belief", search.belief, ("pulls", "N", "B", "theta", "V", "F"))
     gains = ("gains", "gap", "played", "pending", "estimate", "point")
     _check_numbers("learner", run.learner, gains)
-    _check_counts(scene.belief, run.learner)
-    _check_front(scene.front, n)
-    _check_cover(scene.cover, n, d)
-    _check_nearest(scene.draw, n, d)
+    _check_counts(search.belief, run.learner)
+    _check_front(search.front, n)
+    _check_cover(search.cover, n, d)
+    _check_nearest(search.draw, n, d)
     require(within(run.rival.standing, DROPPED + 1), "an arm's standing is unknown")
     for one in sets:
         require(within(one, n) and len(set(one)) == len(one), f"{one} is no set of answers")

@@ -16,6 +16,11 @@ from psips.input.digits import chance
 from psips.input.seeds import Seed, draw_key, either_seed
 from psips.problem import Problem
 from psips.problem.exact import private, state_facts, without
+from psips.problem.goals_and_budget import (
+    read_budget,
+    read_goal,
+    room_for,
+)
 from psips.problem.measurements import (
     ITEM,
     is_frame,
@@ -24,14 +29,9 @@ from psips.problem.measurements import (
     read_results,
     read_values,
 )
-from psips.problem.question import (
-    read_budget,
-    read_goal,
-    room_for,
-)
 from psips.rules import Rules
 from psips.rules.promises import short_promise
-from psips.session.choices import (
+from psips.session.arguments import (
     LIKE_THESE,
     THESE,
     check_budgeted,
@@ -53,7 +53,7 @@ from psips.session.outlook import further_asks, outlook_of
 from psips.session.restoring import UNREADABLE, reason, require
 from psips.session.status import Status, status_of, with_exact
 from psips.session.timing import Clock, TimeLimit
-from psips.session.tolerated import Saving, ending_tolerance, savings, suggested
+from psips.session.tolerance_report import Saving, ending_tolerance, savings, suggested
 from psips.session.verdicts import verdicts_of
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from psips.session.engine import NOTHING, Engine
 from psips.session.estimated import estimated_noise, not_known
 from psips.session.exact import Exact
 from psips.session.progress import Progress, hardest, hardest_text, progress_of
-from psips.session.tolerated import Tolerated, tolerated_of
+from psips.session.tolerance_report import Tolerated, tolerated_of
 from psips.session.verdicts import verdicts_of
 
 if TYPE_CHECKING:

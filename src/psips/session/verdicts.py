@@ -6,7 +6,7 @@ need nothing else, whether the noise is given or not (`psips.rules.promises` say
 assumed of it); linear ones need ``parameter_set=Ball(...)`` or the rule ``predicted``.
 With a tolerance "in" says that nothing beats the answer by more than it, and "out" that the
 answer is dominated, or that the rival matches it up to the tolerance: both may be true of one.
-With limits see `psips.session.keeping`.
+With limits see `psips.session.constrained_verdicts`.
 
 With the stopping rule ``predicted`` there are two kinds of evidence: these certificates, and
 the claims of sets that were predicted. An answer is in or out as soon as either says so: the
@@ -33,14 +33,14 @@ from psips._core import (
     verdicts_by,
 )
 from psips.aliases import Floats, Ints
-from psips.attention import attentively
 from psips.input.checks import RANK
+from psips.interruptible import interruptible
 from psips.problem import Problem
 from psips.problem.design import spanning_rows
 from psips.rules.stopping import has_certificates
+from psips.session.constrained_verdicts import verdicts_within
 from psips.session.engine import Engine
 from psips.session.estimated import not_known
-from psips.session.keeping import verdicts_within
 from psips.state.belief import Belief
 
 ROUNDING = 1e-9  # coefficients below this are zero
@@ -134,13 +134,13 @@ def verdicts_of(problem: Problem, engine: Engine, *, lacking: bool = True) -> li
     belief = engine.belief
     known_so_far = engine.model, belief, engine.front, log_inverse, known
     if not lacking:
-        codes, rivals = attentively(settle_answers, *known_so_far)
+        codes, rivals = interruptible(settle_answers, *known_so_far)
         return [
             _settled(problem, z, codes[z], int(rivals[z]))
             or Verdict(name, "open", None, None, None, {}, "not proven")
             for z, name in enumerate(problem.answers)
         ]
-    codes, rivals, objectives, least, most, levels = attentively(open_verdicts, *known_so_far)
+    codes, rivals, objectives, least, most, levels = interruptible(open_verdicts, *known_so_far)
     wanted = np.flatnonzero((codes == OPEN) & (rivals >= 0))
     pairs = np.stack([wanted, rivals[wanted]], axis=1)
     promised = iter(_promises(engine, belief, pairs, levels[wanted]))
@@ -232,7 +232,7 @@ def _promises(
         weights = np.abs(coefficients)
         weights[weights < ROUNDING * weights.max(axis=1, keepdims=True)] = 0.0
     inside = engine.front.inside
-    counts = attentively(
+    counts = interruptible(
         further_results, model, belief, deepcopy(belief), inside, levels, pairs, arms, weights
     )
     return [

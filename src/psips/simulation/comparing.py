@@ -12,10 +12,10 @@ import numpy as np
 
 from psips.errors import InputError, check_keys, quote
 from psips.input.quantities import delta_of, expected_text, parse_expected, parse_number
+from psips.problem.goals_and_budget import read_budget, read_goal
 from psips.problem.problem_file import ProblemFile
-from psips.problem.question import read_budget, read_goal
 from psips.rules import Rules
-from psips.rules.chosen import BY_PROOFS
+from psips.rules.config import BY_PROOFS
 from psips.rules.tuning import CONSTANTS, no_use_of_expected, put_over
 from psips.simulation.planning import Expectation, rules_of, simulate_guess
 from psips.simulation.runs import Run

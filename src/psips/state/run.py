@@ -12,7 +12,7 @@ from psips.state.calibration import Calibration
 from psips.state.model import Model
 from psips.state.posterior import Posterior, posterior_of
 from psips.state.records import Record, record
-from psips.state.search import Scene
+from psips.state.search import SearchState
 
 # Places in Learner.tally.
 ASKED, FRESH = range(2)
@@ -113,7 +113,7 @@ def empty_rival(model: Model) -> Rival:
 class Run(Record):
     """All that the steps of a run read and change."""
 
-    scene: Scene
+    search: SearchState
     options: Options
     learner: Learner
     rival: Rival

@@ -152,7 +152,7 @@ class Draw(Record):
 
 
 @record
-class Scene(Record):
+class SearchState(Record):
     """All that is looked at to say what could be otherwise."""
 
     model: Model
@@ -188,9 +188,9 @@ def empty_draw(model: Model, capacity: int) -> Draw:
     )
 
 
-def empty_scene(model: Model, belief: Belief, capacity: int) -> Scene:
-    """Return a scene in which nothing was looked at; its cover may hold ``capacity`` sets."""
-    return Scene(
+def empty_search(model: Model, belief: Belief, capacity: int) -> SearchState:
+    """Return a search in which nothing was looked at; its cover may hold ``capacity`` sets."""
+    return SearchState(
         model,
         belief,
         empty_posterior(model, belief),

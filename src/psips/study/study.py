@@ -26,12 +26,12 @@ from psips.study.inputs import (
 )
 from psips.study.journal import Clock, Entry, Journal
 from psips.study.ledger import Ticket
+from psips.study.outliers import FarValueWarning
 from psips.study.people import read_key
 from psips.study.registration import registration
 from psips.study.requests import ASK, TELL, Request, duration
 from psips.study.rows import Row
 from psips.study.schema import ASKED
-from psips.study.slips import FarValueWarning
 from psips.study.state import State
 from psips.study.telling import Receipt, Telling, read_rows
 from psips.study.view import View
@@ -294,7 +294,7 @@ class Study(View):
     def _tell(self, telling: Telling, key: str | None) -> Receipt:
         request = Request(TELL, telling.request)
         state, recorded = self._journal.record(request, telling, read_key(key))
-        for text in telling.slips:
+        for text in telling.far_values:
             warnings.warn(text, FarValueWarning, stacklevel=3)
         return telling.receipt(state, recorded)
 

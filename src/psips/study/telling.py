@@ -11,9 +11,9 @@ from psips.problem.measurements import is_frame, means_refused, summary_column
 from psips.study.deliveries import Delivery, check_repetition
 from psips.study.exactness import check_exact
 from psips.study.journal import Entry
+from psips.study.outliers import find_far_values
 from psips.study.rows import ProblemsError, Row, asked_row, check_rows
 from psips.study.schema import TOLD
-from psips.study.slips import find_slips
 from psips.study.state import Recorded, State
 
 
@@ -76,7 +76,7 @@ class Telling:
     ) -> None:
         self._study, self._rows, self._strict = study, list(rows), strict
         self._delivery, self._again = delivery, again
-        self.slips: list[str] = []
+        self.far_values: list[str] = []
         self._held_before: set[int] | None = None
         self._exact_before: tuple[int, ...] | None = None
 
@@ -89,9 +89,10 @@ class Telling:
         self._exact_before = state.session.exact.repeating
         self._held_before = {result.number for result in state.ledger.held}
         results = state.ledger.results
-        self.slips = find_slips(state.problem, self._study, results, told)
-        if self._strict and self.slips:
-            raise ProblemsError([f"{text.split(': if')[0]}: check it" for text in self.slips])
+        self.far_values = find_far_values(state.problem, self._study, results, told)
+        if self._strict and self.far_values:
+            found = [far.split(": if")[0] for far in self.far_values]
+            raise ProblemsError([f"{far}: check it" for far in found])
         if not told:
             return None
         objectives = state.problem.objectives
@@ -128,7 +129,7 @@ class Telling:
             new,
             len(self._rows) - len(new),
             state.session.stopped,
-            tuple(self.slips),
+            tuple(self.far_values),
             held,
             skipped=skipped,
             exact=self._said(state),

@@ -16,7 +16,7 @@ from psips.rules import Rules
 from psips.rules.promises import short_promise
 from psips.session.dominance import MOST, Comparisons
 from psips.session.status import Status
-from psips.session.tolerated import Saving, savings, suggested
+from psips.session.tolerance_report import Saving, savings, suggested
 from psips.store import EVERY, DamagedError, Event, broken_links
 from psips.study.inputs import stamp
 from psips.study.journal import Journal

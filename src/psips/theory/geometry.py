@@ -29,9 +29,9 @@ import numpy as np
 import numpy.typing as npt
 
 from psips.aliases import Floats
-from psips.attention import attentively
 from psips.errors import InputError, check_keys, listing
 from psips.input.checks import RANK, frozen
+from psips.interruptible import interruptible
 from psips.problem.exact import with_facts
 from psips.problem.gaps import gaps, hardness
 from psips.problem.instances import Instance
@@ -336,7 +336,7 @@ class _Game:
             value, piece, gains = respond_limited(p, model.limits, allowed, self.inside)
             none = np.zeros(0, np.int64)
             return value, piece, none, none, np.zeros(0), nothing, gains
-        found = attentively(respond, p, np.flatnonzero(self.inside), np.inf)
+        found = interruptible(respond, p, np.flatnonzero(self.inside), np.inf)
         change = found[5] if model.unstructured else self.basis @ found[5]
         return (*found[:5], change, found[6])
 

@@ -21,10 +21,10 @@ from psips.store import DamagedError, StoreError
 from psips.study import Receipt, Study
 from psips.study.ledger import Ticket
 from psips.web.addresses import name_of, slug
+from psips.web.authentication import OWNER, RECORDER, Person, require
 from psips.web.bodies import StrictRoute
-from psips.web.desks import Desk, Desks
-from psips.web.people import OWNER, RECORDER, Person, require
 from psips.web.problems import NOT_FOUND, STOPPED, RefusedError
+from psips.web.study_cache import Desk, Desks
 
 router = APIRouter(prefix="/api/v1", route_class=StrictRoute)
 

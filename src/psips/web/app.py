@@ -24,12 +24,12 @@ from psips.store.database import DatabaseStore
 from psips.store.tokens import Tokens
 from psips.version import __version__
 from psips.web import api, entering, files, forms, making, pages, uploads
+from psips.web.authentication import Porter
 from psips.web.connections import HEALTH
-from psips.web.desks import Desks
 from psips.web.guard import OPEN, Guard
-from psips.web.people import Porter
 from psips.web.problems import BAD_INPUT, MALFORMED, NOT_FOUND, code_of, problem_data
 from psips.web.rendering import error_page
+from psips.web.study_cache import Desks
 
 HEALTH_TIME = 5.0  # seconds that the store may take to say that it is there
 THREADS = 64  # requests that are worked on at once; others wait

@@ -9,7 +9,7 @@ import numpy as np
 
 from psips.aliases import Floats
 from psips.web.charts import OTHER_METRICS, has_region, in_words, title_of
-from psips.web.looks import Course, Look
+from psips.web.view_models import Course, Look
 
 LINES_DRAWN = 60  # arms that have a line over time: those with the most measurements
 

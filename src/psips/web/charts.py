@@ -17,7 +17,7 @@ from psips.aliases import Floats
 from psips.input.digits import estimate
 from psips.plots.planes import BLUE, GREY, LINES, RADIUS_95, VERMILION, pair_front
 from psips.problem import Problem
-from psips.web.looks import Answer, Course, Look
+from psips.web.view_models import Answer, Course, Look
 
 WIDTH, HEIGHT = 640, 440
 LEFT, RIGHT, TOP, BOTTOM = 70, 14, 12, 52

@@ -11,8 +11,8 @@ from psips.errors import InputError, quote
 from psips.input.quantities import parse_number
 from psips.problem.measurements import ITEM
 from psips.study import Study
+from psips.study.outliers import DEVIATIONS
 from psips.study.rows import Row
-from psips.study.slips import DEVIATIONS
 from psips.web.api import Ask, ask_for
 from psips.web.forms import At, Posted, Recorder, Sent, done, read_field
 from psips.web.pages import SECONDS, show_enter

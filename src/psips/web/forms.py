@@ -17,10 +17,7 @@ from psips.input.quantities import parse_number
 from psips.study import Study
 from psips.study.people import read_key
 from psips.web.api import find_desk
-from psips.web.desks import Desk
-from psips.web.guard import LARGEST_BODY
-from psips.web.pages import show_result
-from psips.web.people import (
+from psips.web.authentication import (
     COOKIE,
     OWNER,
     RECORDER,
@@ -31,6 +28,8 @@ from psips.web.people import (
     new_visit,
     require,
 )
+from psips.web.guard import LARGEST_BODY
+from psips.web.pages import show_result
 from psips.web.problems import (
     BAD_INPUT,
     FORBIDDEN,
@@ -39,6 +38,7 @@ from psips.web.problems import (
     code_of,
 )
 from psips.web.rendering import clear_cookie, render, set_cookie, visitor
+from psips.web.study_cache import Desk
 
 router = APIRouter(include_in_schema=False)
 

@@ -13,8 +13,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from psips.errors import InputError, on_page
+from psips.web.authentication import Porter
 from psips.web.connections import HEALTH
-from psips.web.people import Porter
 from psips.web.problems import NOT_FOUND, NOT_SIGNED_IN, code_of
 
 LARGEST_BODY = 4_000_000  # bytes

@@ -10,7 +10,7 @@ from psips.input.durations import duration_text
 from psips.rules.promises import kind_of_promise
 from psips.rules.stopping import BAYESIAN, HEURISTIC, MEASURED, NONE, PROVEN
 from psips.session.progress import Progress
-from psips.web.looks import Look
+from psips.web.view_models import Look
 
 CHIPS = 30  # options that are named
 KINDS = {

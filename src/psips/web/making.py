@@ -24,11 +24,11 @@ from psips.study.deliveries import read_delivery
 from psips.study.drafting import Draft, draft_design, find_objectives, named_by
 from psips.web.addresses import slug
 from psips.web.api import MOST_ROWS
-from psips.web.desks import Desks
+from psips.web.authentication import Person
 from psips.web.forms import Owner, Posted, Sent, owner
-from psips.web.people import Person
 from psips.web.problems import BAD_INPUT, code_of
 from psips.web.rendering import render
+from psips.web.study_cache import Desks
 from psips.web.uploads import LARGEST_FILE, file_name
 
 router = APIRouter(include_in_schema=False)

@@ -11,16 +11,16 @@ from markupsafe import Markup
 
 from psips.errors import InputError, unknown
 from psips.report.design import design_of
-from psips.web import charts, orders, tables, words
+from psips.web import charts, orders, tables, text
 from psips.web.addresses import slug
 from psips.web.api import overview
-from psips.web.desks import Desk, Desks
+from psips.web.authentication import RECORDER, Person
 from psips.web.headline import headline_of, kind_of
-from psips.web.looks import Look
-from psips.web.people import RECORDER, Person
 from psips.web.problems import NOT_FOUND, RefusedError
 from psips.web.rendering import Number, Visitor, desk_of, render
+from psips.web.study_cache import Desk, Desks
 from psips.web.tables import Wanted
+from psips.web.view_models import Look
 
 router = APIRouter(include_in_schema=False)
 
@@ -304,7 +304,7 @@ def log_tab(request: Request, study: str, person: Visitor, before: Number = 0) -
     last = before - 1 if before else desk.look().event
     with desk.study() as opened:
         events = opened.store.read(opened.name, max(0, last - PAGE), last)[::-1]
-    entries = [words.entry(event) for event in events]
+    entries = [text.entry(event) for event in events]
     return tab(request, desk, person, "log", events=entries, before=before)
 
 

@@ -13,11 +13,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from psips.input.digits import chance, estimate, interval, percent, rounded
 from psips.session.estimated import spread
 from psips.version import __version__
-from psips.web import words
+from psips.web import text
 from psips.web.addresses import slug
 from psips.web.api import find_desk
-from psips.web.desks import Desk
-from psips.web.people import (
+from psips.web.authentication import (
     COOKIE,
     OWNER,
     RECORDER,
@@ -29,6 +28,7 @@ from psips.web.people import (
 )
 from psips.web.plotly_script import PLOTLY
 from psips.web.problems import NOT_SIGNED_IN, RefusedError, without_place
+from psips.web.study_cache import Desk
 
 PATIENCE = 1.0  # seconds that a page waits for a study that is being read
 
@@ -46,10 +46,10 @@ TEMPLATES.filters.update(
     chance=chance,
     percent=percent,
     spread=spread,
-    moment=words.moment,
+    moment=text.moment,
     slug=slug,
     without_place=without_place,
-    of=words.of,
+    of=text.of,
     rough=lambda value: rounded(value, value / 3.0),
 )
 

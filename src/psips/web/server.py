@@ -15,7 +15,7 @@ import uvicorn
 from psips.errors import InputError, quote, unknown
 from psips.store import open_store
 from psips.store.tokens import Tokens
-from psips.study.slips import FarValueWarning
+from psips.study.outliers import FarValueWarning
 from psips.web.app import make_app
 from psips.web.connections import CONNECTIONS, Impatient
 from psips.web.guard import LOCAL, OFF, OPEN, TOKEN

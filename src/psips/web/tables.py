@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from psips.errors import fold, unknown
 from psips.study import Result
-from psips.web.looks import Answer, Look
+from psips.web.view_models import Answer, Look
 
 T = TypeVar("T")
 

@@ -21,12 +21,12 @@ from psips.study.deliveries import Delivery, read_delivery
 from psips.study.rows import Row, check_rows
 from psips.study.telling import Telling
 from psips.web.api import MOST_ROWS
-from psips.web.desks import Desk
+from psips.web.authentication import Person
 from psips.web.forms import At, Recorder, Sent, done
 from psips.web.pages import show_enter
-from psips.web.people import Person
 from psips.web.problems import BAD_INPUT, MALFORMED, RefusedError, code_of, problem
 from psips.web.rendering import render
+from psips.web.study_cache import Desk
 
 router = APIRouter(include_in_schema=False)
 
@@ -112,7 +112,7 @@ def _preview(
             new = len(told)
             telling = Telling(at.name, rows, False, read, again)
             telling(opened.state, "")  # decides, and records nothing
-            warnings = telling.slips
+            warnings = telling.far_values
     except InputError as error:
         if code_of(error) >= 500:
             raise

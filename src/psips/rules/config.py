@@ -17,7 +17,7 @@ from psips.state.codes import WHOLE
 if TYPE_CHECKING:
     from psips.aliases import Floats
     from psips.problem import Problem
-    from psips.problem.question import Goal
+    from psips.problem.goals_and_budget import Goal
     from psips.rules.program import Program
 
 BY_PROOFS = "certified"  # the stopping rule that can have another goal than the whole set

@@ -23,7 +23,7 @@ from psips.study.inputs import stamp
 from psips.study.journal import Journal
 from psips.study.people import VERSION, signature
 from psips.study.schema import TOLD
-from psips.web.looks import Course, Look, course_of, look_at
+from psips.web.view_models import Course, Look, course_of, look_at
 
 T = TypeVar("T")
 

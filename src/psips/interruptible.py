@@ -17,7 +17,7 @@ LOOK = 0.1  # seconds between two looks, for systems where waiting itself is dea
 GRACE = 0.8  # seconds that code which was asked to end is waited for
 
 
-def attentively(call: Callable[..., T], *args: Any, stop: Any = None) -> T:
+def interruptible(call: Callable[..., T], *args: Any, stop: Any = None) -> T:
     """Return ``call(*args)``; Ctrl-C is seen meanwhile.
 
     Parameters
@@ -31,7 +31,7 @@ def attentively(call: Callable[..., T], *args: Any, stop: Any = None) -> T:
 
     Examples
     --------
-    >>> attentively(max, 2, 3)
+    >>> interruptible(max, 2, 3)
     3
     """
     if threading.current_thread() is not threading.main_thread():

@@ -32,7 +32,7 @@ import numpy as np
 
 from psips._core import evidence_within
 from psips.aliases import Floats, Mask
-from psips.attention import attentively
+from psips.interruptible import interruptible
 from psips.problem import Problem
 from psips.problem.limits import keeping
 from psips.state.model import Model
@@ -104,7 +104,7 @@ def verdicts_within(problem: Problem, engine: Engine) -> list[Found]:
         return [Found("open", None, "some arms have not enough results")] * problem.n
     model = engine.model
     aims = model.limits.aims > 0
-    kept, broken, leads = attentively(evidence_within, model, engine.belief)
+    kept, broken, leads = interruptible(evidence_within, model, engine.belief)
     leads = leads[:, :, aims]
     if problem.facts is not None:
         kept, broken, leads = with_facts(model, kept, broken, leads)

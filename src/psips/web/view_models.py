@@ -25,14 +25,14 @@ from psips.rules.promises import evidence_caption, kind_of_promise, promise, sho
 from psips.rules.stopping import PROVEN
 from psips.session.progress import hardest
 from psips.session.status import Status
-from psips.session.tolerated import Saving, savings, suggested
+from psips.session.tolerance_report import Saving, savings, suggested
 from psips.session.verdicts import Verdict, verdicts_of
 from psips.store import Store
 from psips.study import Result, Study, Ticket
 from psips.study.plain import status_data
 from psips.study.spread import Spread, diagnosis_of, spreads
 from psips.study.state import State
-from psips.web.words import Entry, entry
+from psips.web.text import Entry, entry
 
 NEVER = "9999"  # later than any time
 HOLDING_UP = 5  # near-ties that are named

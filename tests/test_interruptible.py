@@ -18,7 +18,7 @@ import pytest
 
 from psips.__main__ import command
 from psips._core import testing
-from psips.attention import attentively
+from psips.interruptible import interruptible
 from psips.problem import Problem
 from psips.session import Session
 
@@ -51,9 +51,9 @@ def turn(rounds: int) -> float:
 
 
 def test_compiled_code_is_left_at_once() -> None:
-    assert attentively(turn, 10) == pytest.approx(turn(10))
+    assert interruptible(turn, 10) == pytest.approx(turn(10))
     with interrupted_after(0.3) as seen:
-        attentively(turn, 2_000_000_000)
+        interruptible(turn, 2_000_000_000)
     assert seen[0] < 1.0
 
 
@@ -126,7 +126,7 @@ def test_ctrl_c_before_the_command_listens(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_other_threads_call_as_ever() -> None:
     found: list[Any] = []
-    thread = threading.Thread(target=lambda: found.append(attentively(turn, 10)))
+    thread = threading.Thread(target=lambda: found.append(interruptible(turn, 10)))
     thread.start()
     thread.join()
     assert found == [turn(10)]
@@ -137,7 +137,7 @@ def test_what_goes_wrong_is_raised() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        attentively(fail)
+        interruptible(fail)
 
 
 def at_its_limit(delta: float) -> Session:
@@ -162,7 +162,7 @@ def test_a_round_of_many_draws_can_be_left(step: Callable[[Session], Any]) -> No
     time.sleep(0.5)  # of a busy machine, for the draw that was under way
     made = session.engine.proposals.copy()
     time.sleep(0.2)
-    assert (session.engine.proposals == made).all()  # nothing goes on behind the scenes
+    assert (session.engine.proposals == made).all()  # nothing goes on behind the searches
 
 
 @pytest.mark.parametrize("pulls", [1.0, 20.0])
@@ -210,5 +210,5 @@ def test_code_that_was_asked_to_end_is_waited_for() -> None:
         over.append(True)
 
     with interrupted_after(0.1):
-        attentively(work, stop=stop)
+        interruptible(work, stop=stop)
     assert over == [True]

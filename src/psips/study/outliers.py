@@ -35,7 +35,7 @@ class FarValueWarning(UserWarning):
     """A result was recorded that is too far from the others to be noise."""
 
 
-def find_slips(
+def find_far_values(
     problem: Problem, study: str, results: Sequence[Result], told: Sequence[Told]
 ) -> list[str]:
     """Say which of the new results are too far from what is known to be noise.
