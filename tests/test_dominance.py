@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal, norm
 from psips import Problem, Session, Study, plots
 from psips.errors import InputError
 from psips.session.dominance import DRAWS, Comparisons, comparisons_of
-from psips.session.uncertainty import Uncertainty
+from psips.session.engine import Engine
 
 OFF = 5.0 * np.sqrt(0.25 / DRAWS)  # five standard errors of a probability by draws
 
@@ -64,7 +64,7 @@ def test_shared_items_count(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = norm.cdf(lead.mean() / (lead.std(ddof=1) / np.sqrt(len(lead))))
     known = session.comparisons().to_frame().loc["A", "B"]
     assert known == pytest.approx(expected, abs=0.03)
-    monkeypatch.setattr(type(session.engine), "deviations", Uncertainty.deviations)
+    monkeypatch.setattr(type(session.engine), "deviations", Engine.deviations)
     forgetful = session.comparisons().to_frame().loc["A", "B"]
     assert abs(forgetful - expected) > 0.2
 

@@ -15,83 +15,83 @@ from psips.problem.coordinates import (
     spanning_arms,
 )
 from psips.problem.costs import per_cost
+from psips.problem.data import Facts, ProblemData
 from psips.problem.design import g_optimal
 from psips.problem.noise import KNOWN, noise_model
 from psips.problem.parameters import Ball
-from psips.problem.stated import Facts, Stated
 from psips.state.model import BALL, BOX, Model
 
 LATER = 1e-300  # a tolerance that is a part of the control's value, before that is known
 
 
-def model_of(stated: Stated, coordinates: Coordinates) -> Model:
+def model_of(data: ProblemData, coordinates: Coordinates) -> Model:
     """Return the arrays, with the features in these coordinates."""
     # Kernels are compiled for writable C-ordered arrays, hence the copies.
-    turn = np.outer(stated.signs, stated.signs)
-    usual = stated.usual_covariance
-    Sigma = np.where(np.isnan(usual), np.eye(stated.d), usual * turn) + 0.0  # no negative zeros
+    turn = np.outer(data.signs, data.signs)
+    usual = data.usual_covariance
+    Sigma = np.where(np.isnan(usual), np.eye(data.d), usual * turn) + 0.0  # no negative zeros
     noise = noise_model(
-        stated.noise,
-        stated.covariance,
-        stated.noise_guess,
-        stated.scales,
-        stated.K,
-        stated.signs,
-        stated.partial,
+        data.noise,
+        data.covariance,
+        data.noise_guess,
+        data.scales,
+        data.K,
+        data.signs,
+        data.partial,
     )
     apart = noise.given if len(noise.given) else Sigma
-    apart = apart * (1.0 - np.eye(stated.d))
-    diagonal = stated.d == 1 or (stated.noise == KNOWN and not np.any(apart))
+    apart = apart * (1.0 - np.eye(data.d))
+    diagonal = data.d == 1 or (data.noise == KNOWN and not np.any(apart))
     P = np.diag(1.0 / np.diag(Sigma)) if diagonal else np.linalg.inv(Sigma)
-    kind, ball, low, high = stated.theta_limits()
+    kind, ball, low, high = data.theta_limits()
     A, Z, basis = coordinates
-    explore, frame = np.full(stated.K, 1.0 / stated.K), np.zeros((0, 0))
+    explore, frame = np.full(data.K, 1.0 / data.K), np.zeros((0, 0))
     spend = explore
     first = np.zeros(0, np.int64)
-    if stated.features is not None:
+    if data.features is not None:
         explore = g_optimal(A)
-        worth = 1.0 / np.sqrt(stated.costs)[:, None]  # one of cost 4 tells as much as a half
+        worth = 1.0 / np.sqrt(data.costs)[:, None]  # one of cost 4 tells as much as a half
         spend = explore if np.all(worth == 1.0) else g_optimal(A * worth)
-        if stated.regularization is None:
-            frame = orthonormal(stated.features).A
+        if data.regularization is None:
+            frame = orthonormal(data.features).A
             first = spanning_arms(frame * worth)
-    if kind == BOX and not stated.unstructured:
+    if kind == BOX and not data.unstructured:
         units = np.diag(basis)[:, None]
         low, high = low / units, high / units
-    facts, give, kept = empty_facts(stated.facts, stated.n)
+    facts, give, kept = empty_facts(data.facts, data.n)
     return Model(
-        unstructured=stated.unstructured,
+        unstructured=data.unstructured,
         diagonal=diagonal,
-        K=stated.K,
-        n=stated.n,
-        h=stated.K if stated.unstructured else A.shape[1],
-        d=stated.d,
+        K=data.K,
+        n=data.n,
+        h=data.K if data.unstructured else A.shape[1],
+        d=data.d,
         A=A,
         Z=Z,
         Sigma=Sigma,
         L=np.ascontiguousarray(np.linalg.cholesky(Sigma)),
         P=np.ascontiguousarray((P + P.T) / 2),
-        xi=_xi(stated, Sigma, kind, ball),
+        xi=_xi(data, Sigma, kind, ball),
         kind=kind,
         ball=ball,
         low=low,
         high=high,
         explore=explore,
-        costs=stated.costs.copy(),
-        thrift=per_cost(spend, stated.costs),
+        costs=data.costs.copy(),
+        thrift=per_cost(spend, data.costs),
         frame=frame,
         first=first,
         noise=noise,
         unit=np.sqrt(np.diag(Sigma)),
-        slack=0.0 - stated.tolerance.amounts,
-        relative=stated.tolerance.shares.copy(),
-        control=stated.answer_index(stated.control) if stated.tolerance.shares.any() else -1,
-        level=np.zeros(stated.d),
+        slack=0.0 - data.tolerance.amounts,
+        relative=data.tolerance.shares.copy(),
+        control=data.answer_index(data.control) if data.tolerance.shares.any() else -1,
+        level=np.zeros(data.d),
         facts=facts,
         give=give,
         even=np.zeros_like(give),
-        limits=replace(stated.limit_model, kept=kept),
-        joint=stated.joint,
+        limits=replace(data.limit_model, kept=kept),
+        joint=data.joint,
     )
 
 
@@ -104,27 +104,27 @@ def empty_facts(facts: Facts | None, n: int) -> tuple[Floats, Floats, Floats]:
     return np.full((n, len(aims)), np.nan), give, np.ones(n if facts.limited else 0)
 
 
-def coordinates_of(stated: Stated) -> Coordinates:
+def coordinates_of(data: ProblemData) -> Coordinates:
     """Return the features as the kernels read them, see `psips.problem.coordinates`."""
-    A, Z = stated.features, stated.answer_features
+    A, Z = data.features, data.answer_features
     if A is None or Z is None:
         nothing = np.zeros((0, 0))
         return Coordinates(nothing, nothing, nothing)
-    if stated.regularization is not None or isinstance(stated.parameter_set, Ball):
-        return Coordinates(A.copy(), Z.copy(), np.eye(stated.h))
-    if stated.parameter_set is not None:
+    if data.regularization is not None or isinstance(data.parameter_set, Ball):
+        return Coordinates(A.copy(), Z.copy(), np.eye(data.h))
+    if data.parameter_set is not None:
         return scaled(A, Z)
     found = orthonormal(A)
-    if stated.transductive:
+    if data.transductive:
         return found._replace(Z=reexpress(Z, found))
-    places = [stated.arm_index(answer) for answer in stated.answers]
+    places = [data.arm_index(answer) for answer in data.answers]
     return found._replace(Z=np.ascontiguousarray(found.A[places]))
 
 
-def _xi(stated: Stated, Sigma: Floats, kind: int, ball: Floats) -> float:
+def _xi(data: ProblemData, Sigma: Floats, kind: int, ball: Floats) -> float:
     """Return the regularisation of the kernels."""
-    if stated.unstructured:
+    if data.unstructured:
         return 0.0
-    if stated.regularization is not None:
-        return stated.regularization
+    if data.regularization is not None:
+        return data.regularization
     return float(np.mean(np.diag(Sigma) / ball**2)) if kind == BALL else 0.0

@@ -18,23 +18,23 @@ import numpy as np
 from psips.aliases import Floats, Mask
 from psips.errors import InputError, listing, quote
 from psips.input.checks import frozen
+from psips.problem.data import Facts, ProblemData
 from psips.problem.limits import ONLY, keeping
 from psips.problem.parameters import Ball, Box, Prior
-from psips.problem.stated import Facts, Stated
 from psips.problem.tolerance import Tolerance
 from psips.state.model import Model
 
-P = TypeVar("P", bound=Stated)
+P = TypeVar("P", bound=ProblemData)
 
 ROUNDING = 1e-12  # relative: what differs by less from a tolerance or a limit is at it
 
 
-def declared(problem: Stated) -> tuple[int, ...]:
+def declared(problem: ProblemData) -> tuple[int, ...]:
     """Return the columns of the metrics that are registered as exact."""
     return tuple(c for c, scale in enumerate(problem.scales) if scale.exact)
 
 
-def check_exact(problem: Stated) -> None:
+def check_exact(problem: ProblemData) -> None:
     """Refuse exact metrics where an answer has no results of its own."""
     columns = declared(problem)
     if len(columns) == problem.d:
@@ -101,7 +101,7 @@ def without(problem: P, columns: Sequence[int]) -> P:
     return found
 
 
-def _bounds_without(problem: Stated, rest: list[int]) -> Ball | Box | None:
+def _bounds_without(problem: ProblemData, rest: list[int]) -> Ball | Box | None:
     bounds, d = problem.parameter_set, problem.d
     if isinstance(bounds, Ball):
         radii = np.broadcast_to(np.asarray(bounds.radius, float), (d,))
@@ -169,7 +169,7 @@ def keeps_facts(facts: Facts, values: Floats) -> Mask:
     return np.asarray(kept[:, which].all(axis=1))
 
 
-def clash(problem: Stated, c: int, arm: str, was: float, value: float) -> str:
+def clash(problem: ProblemData, c: int, arm: str, was: float, value: float) -> str:
     """Say that an exact metric has changed."""
     named = quote(problem.objectives[c])
     return (

@@ -29,6 +29,7 @@ from psips.problem.coordinates import (
     orthonormal,
 )
 from psips.problem.costs import read_costs
+from psips.problem.data import ProblemData
 from psips.problem.exact import check_exact, declared, without
 from psips.problem.features import read_design
 from psips.problem.limits import only_limited, read_limits
@@ -43,7 +44,6 @@ from psips.problem.noise import (
 from psips.problem.parameters import Ball, Box, Prior, read_prior
 from psips.problem.recorded import read_record
 from psips.problem.scales import Scale, read_scale
-from psips.problem.stated import Stated
 from psips.problem.tolerance import read_epsilon
 from psips.state.model import Model
 
@@ -51,7 +51,7 @@ MOST_WITH_HOLES = 8  # objectives, if results may have holes: patterns of them a
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Problem(Stated):
+class Problem(ProblemData):
     """A Pareto set identification problem, checked once and then frozen.
 
     Everything a user sees is in the user's own orientation: an objective to minimise is

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -17,13 +17,14 @@ from psips.aliases import Floats, Mask
 from psips.errors import InputError, quote
 from psips.input.digits import rounded
 from psips.problem.limits import ONLY
+from psips.session.engine import Engine
+from psips.session.exact import Exact
 from psips.session.verdicts import Verdict, verdicts_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from psips.problem import Problem
-    from psips.session.known import Known
 
 DRAWS = 4000  # of the posterior: probabilities are off by less than 0.02
 MOST = 30  # options that are compared with each other
@@ -144,7 +145,24 @@ class Comparisons:
         return pd.DataFrame(self.probability, index=rows, columns=names)
 
 
-def comparisons_of(session: Known, most: int = MOST) -> Comparisons:
+class Compared(Protocol):
+    """What is compared: a session, which imports this module."""
+
+    engine: Engine
+    exact: Exact
+    noisy: Problem
+    problem: Problem
+
+    @property
+    def candidate_set(self) -> tuple[str, ...]:
+        """Pareto set of the estimates."""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the set is known."""
+
+
+def comparisons_of(session: Compared, most: int = MOST) -> Comparisons:
     """Compare the options of a session with each other.
 
     Parameters
@@ -200,7 +218,7 @@ def comparisons_of(session: Known, most: int = MOST) -> Comparisons:
     )
 
 
-def _chosen(session: Known, most: int) -> list[int]:
+def _chosen(session: Compared, most: int) -> list[int]:
     """Return the places of the options that are compared."""
     problem, inside = session.problem, set(session.candidate_set)
     places = range(problem.n)
@@ -220,7 +238,7 @@ class _Means(NamedTuple):
     keeps: Mask  # (S, m)
 
 
-def _posterior(session: Known, rows: list[int]) -> tuple[_Means, _Means]:
+def _posterior(session: Compared, rows: list[int]) -> tuple[_Means, _Means]:
     """Return the estimates of some options, and draws of them all together.
 
     Exact metrics are the same in all draws.
@@ -237,7 +255,7 @@ def _posterior(session: Known, rows: list[int]) -> tuple[_Means, _Means]:
     return _whole(session, known, means, rows), _whole(session, known, draws, rows)
 
 
-def _whole(session: Known, known: Floats, part: Floats, rows: list[int]) -> _Means:
+def _whole(session: Compared, known: Floats, part: Floats, rows: list[int]) -> _Means:
     """Put exact metrics next to the others, of which the last row is the control's."""
     facts, m = session.noisy.facts, len(rows)
     keeps = _keeping(session, part, rows)
@@ -248,7 +266,7 @@ def _whole(session: Known, known: Floats, part: Floats, rows: list[int]) -> _Mea
     return _Means(values, keeps)
 
 
-def _keeping(session: Known, values: Floats, rows: list[int]) -> Mask:
+def _keeping(session: Compared, values: Floats, rows: list[int]) -> Mask:
     """Which options (S, m) keep all limits, of values of the metrics with noise."""
     limits, m = session.engine.model.limits, len(rows)
     c = limits.metric
@@ -285,7 +303,7 @@ def _levels(names: tuple[str, ...], above: Mask) -> dict[str, int]:
     return dict(zip(names, level.tolist(), strict=True))
 
 
-def undecided_of(session: Known) -> tuple[Undecided, ...]:
+def undecided_of(session: Compared) -> tuple[Undecided, ...]:
     """Return the pairs that are not settled, those that cost the most first."""
     found = verdicts_of(session.noisy, session.engine)
     inside = set(session.candidate_set)
@@ -299,7 +317,7 @@ def undecided_of(session: Known) -> tuple[Undecided, ...]:
     return tuple(sorted(pairs.values(), key=lambda pair: -pair.cost))
 
 
-def _pair(session: Known, one: Verdict, candidate: bool) -> Undecided:
+def _pair(session: Compared, one: Verdict, candidate: bool) -> Undecided:
     problem = session.problem
     assert one.rival is not None
     assert one.interval is not None
@@ -314,7 +332,7 @@ def _pair(session: Known, one: Verdict, candidate: bool) -> Undecided:
     )
 
 
-def _tolerance(session: Known, one: Verdict, candidate: bool) -> dict[str, float]:
+def _tolerance(session: Compared, one: Verdict, candidate: bool) -> dict[str, float]:
     """Return about the least tolerance, by metric, with which a pair would be settled.
 
     A candidate may stay if the rival leads by no more than it in one metric. Any other option

@@ -26,9 +26,8 @@ from psips._core import (
     students_share,
 )
 from psips.aliases import Floats, Ints
-from psips.session.engine import Engine
+from psips.session.engine import Engine, roots_of
 from psips.session.restoring import require, within
-from psips.session.uncertainty import roots_of
 from psips.state.belief import RESULTS
 from psips.state.model import POOLED
 from psips.state.search import AGE, SearchState

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from psips.problem import Problem
-    from psips.problem.stated import Stated
+    from psips.problem.data import ProblemData
     from psips.session.engine import Engine
 
 DRAWS = 20_000  # of the posterior: probabilities are off by less than 0.01
@@ -84,7 +84,7 @@ def rank(
     rows = [problem.answer_index(name) for name in options]
     means, draws = posterior(problem, engine, rows)
     sds = np.sqrt(usual_variances(problem, engine))
-    whole: Stated = problem if problem.facts is None else problem.facts.whole
+    whole: ProblemData = problem if problem.facts is None else problem.facts.whole
     if problem.facts is not None and facts is not None:
         rest = problem.facts.rest
         known = whole.outward(facts[rows])  # (m, d)
@@ -138,7 +138,7 @@ def posterior(problem: Problem, engine: Engine, rows: list[int]) -> tuple[Floats
     return problem.outward(means), problem.outward(means + spread)
 
 
-def _scorer(problem: Stated, sds: Floats, weights: Any, reference: Any) -> Any:
+def _scorer(problem: ProblemData, sds: Floats, weights: Any, reference: Any) -> Any:
     """Return the score of values (..., d) in the user's orientation."""
     if weights is None and reference is None:
         raise InputError("give weights or a reference point: without one there is no order")
@@ -164,7 +164,7 @@ def _scorer(problem: Stated, sds: Floats, weights: Any, reference: Any) -> Any:
     return lambda values: (scale * problem.inward(np.asarray(values) - point)).min(axis=-1)
 
 
-def _by_objective(problem: Stated, what: str, given: Any, default: float | None) -> Floats:
+def _by_objective(problem: ProblemData, what: str, given: Any, default: float | None) -> Floats:
     if not isinstance(given, Mapping):
         raise InputError(
             f"the {what} must be a mapping from objective to number, got {quote(given)}"

@@ -24,7 +24,7 @@ from psips.state.model import LimitModel
 class Facts(NamedTuple):
     """What a problem was left of when its exact metrics were taken out."""
 
-    whole: Stated
+    whole: ProblemData
     columns: tuple[int, ...]  # of the exact metrics, in the whole problem
     aims: tuple[int, ...]  # those of them that are objectives
     limited: bool  # whether some have a limit
@@ -36,7 +36,7 @@ class Facts(NamedTuple):
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Stated:
+class ProblemData:
     """The parts of a `psips.Problem`, which checks and fills them; frozen."""
 
     name: str
