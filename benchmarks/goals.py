@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from psips import simulate
-from psips.problem.instances import Instance, instance
+from psips.lab.instances import instance
+from psips.problem.instances import Instance
 from psips.rules import SAMPLING
 from psips.simulation.environments import environment_of
 from psips.simulation.runs import verdicts_right

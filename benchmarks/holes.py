@@ -11,7 +11,7 @@ import argparse
 import numpy as np
 
 from psips import Problem, Session
-from psips.problem.instances import instance
+from psips.lab.instances import instance
 from psips.simulation.environments import environment_of
 from psips.simulation.summary import clopper_pearson
 

@@ -39,15 +39,14 @@ JUDGED = Path(__file__).with_suffix(".json")
 NEAREST = 2  # test files that are run first, before all others
 OWN = {  # tests of a folder, where their names do not say so
     "adapters": ["test_design", "test_evaluate"],
-    "calibration": ["test_calibration", "test_calibration_asked"],
-    "cli": ["test_cli", "test_cli_files", "test_cli_study", "test_cli_keeping"],
+    "cli": ["test_cli", "test_cli_files", "test_cli_study", "test_cli_study_admin"],
     "diagnostics": ["test_diagnostics", "test_lack_of_fit"],
     "evaluation": ["test_matrix", "test_evaluate"],
-    "experiments": ["test_reproduce"],
     "input": ["test_tabular", "test_refusals"],
+    "lab": ["test_calibration", "test_calibration_questions", "test_reproduce"],
     "report": ["test_report"],
     "session": ["test_session"],
-    "store": ["test_contract", "test_lies"],
+    "store": ["test_contract", "test_tampering"],
     "study": ["test_study", "test_holding", "test_cli_files"],
     "theory": ["test_geometry"],
     "web": ["test_pages", "test_api"],

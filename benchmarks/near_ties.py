@@ -27,7 +27,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 import tie_error_quadrature as ties
 from psips import Problem, Rules
 from psips._core import log_spent, lone_level
-from psips.problem.instances import Instance, instance
+from psips.lab.instances import instance
+from psips.problem.instances import Instance
 from psips.simulation import simulate_many
 from psips.simulation.summary import clopper_pearson
 from tie_rule import Chart, Structure

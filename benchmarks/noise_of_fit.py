@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from psips import Problem, Session
-from psips.problem.instances import Instance, instance
+from psips.lab.instances import instance
+from psips.problem.instances import Instance
 from psips.simulation.environments import environment_of
 from psips.simulation.summary import clopper_pearson, simulate_many
 

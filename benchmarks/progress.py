@@ -18,7 +18,8 @@ import numpy as np
 
 from psips import Session
 from psips.input.seeds import draw_key
-from psips.problem.instances import Instance, instance
+from psips.lab.instances import instance
+from psips.problem.instances import Instance
 from psips.session.progress import SHARES, Progress
 from psips.session.status import quick_progress
 from psips.simulation.environments import environment_of

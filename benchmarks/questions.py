@@ -17,7 +17,8 @@ import argparse
 
 import numpy as np
 
-from psips.problem.instances import Instance, instance
+from psips.lab.instances import instance
+from psips.problem.instances import Instance
 from psips.simulation import simulate
 from psips.simulation.environments import environment_of
 from psips.theory.geometry import complexity

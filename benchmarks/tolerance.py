@@ -18,8 +18,9 @@ import math
 
 import numpy as np
 
+from psips.lab.instances import instance
 from psips.problem import Problem
-from psips.problem.instances import Instance, instance
+from psips.problem.instances import Instance
 from psips.simulation import simulate
 from psips.simulation.environments import environment_of
 from psips.simulation.summary import clopper_pearson

@@ -145,11 +145,11 @@ def test_completion() -> None:
 def test_instances(run: Any) -> None:
     code, out, err = run("instances")
     assert (code, err) == (0, "")
-    for entry in psips.problem.instances.instances():
+    for entry in psips.instances.instances():
         assert entry.name in out
     code, out, err = run("instances", "--json")
     assert [entry["name"] for entry in json.loads(out)["instances"]] == [
-        entry.name for entry in psips.problem.instances.instances()
+        entry.name for entry in psips.instances.instances()
     ]
 
 
@@ -218,9 +218,7 @@ def test_parameters_of_an_instance_are_options(run: Any, command: str) -> None:
     assert settings["params"] == {"gap": 0.5, "d": 2, "lead": 2.0, "rho": 0.0, "hopeless": 0}
 
 
-@pytest.mark.parametrize(
-    "entry", psips.problem.instances.instances(), ids=lambda entry: entry.name
-)
+@pytest.mark.parametrize("entry", psips.instances.instances(), ids=lambda entry: entry.name)
 def test_every_parameter_of_every_instance_is_an_option(run: Any, entry: Any) -> None:
     from psips.cli.instance_options import command_of
 
@@ -290,9 +288,15 @@ def test_simulate_a_file(run: Any, trial: Path) -> None:
         ("simulate near-tie worse", "expected one instance, got 'near-tie' and 'worse'"),
         ("simulate --gap 0.1", "expected one instance, got none"),
         ("complexity front --gap 0", "gap must be positive, got 0.0"),
-        ("calibrate --group wors", "unknown group of families 'wors': did you mean 'worse'?"),
-        ("calibrate --add", "--add belongs to a search: give --adversarial as well"),
-        ("calibrate --adversarial --tries 0", "tries of the search must be at least 1, got 0"),
+        (
+            "lab calibrate --group wors",
+            "unknown group of families 'wors': did you mean 'worse'?",
+        ),
+        ("lab calibrate --add", "--add belongs to a search: give --adversarial as well"),
+        (
+            "lab calibrate --adversarial --tries 0",
+            "tries of the search must be at least 1, got 0",
+        ),
         ("simulate correlated --sampling projcted", "did you mean 'projected'?"),
         (
             "simulate correlated --tuning eta=much",
@@ -307,21 +311,24 @@ def test_simulate_a_file(run: Any, trial: Path) -> None:
             "no proof of the posterior stopping rule is known",
         ),
         ("demo --delta 0", "expected a number between 0 and 1, got 0.0"),
-        ("calibrate --rule baies", "unknown rule 'baies': did you mean 'bayes'?"),
-        ("calibrate --family randm", "unknown family 'randm': did you mean 'random'?"),
-        ("calibrate --max-samples 0", "--max-samples must be at least 1, got 0"),
+        ("lab calibrate --rule baies", "unknown rule 'baies': did you mean 'bayes'?"),
+        ("lab calibrate --family randm", "unknown family 'randm': did you mean 'random'?"),
+        ("lab calibrate --max-samples 0", "--max-samples must be at least 1, got 0"),
         (
-            "calibrate --rule bayes --family linear --delta 2",
+            "lab calibrate --rule bayes --family linear --delta 2",
             "expected a number between 0 and 1, got 2.0",
         ),
         (
-            "calibrate --rule bayes --family linear --jobs 0",
+            "lab calibrate --rule bayes --family linear --jobs 0",
             "jobs must be a whole number of at least 1, got 0",
         ),
-        ("calibrate --rule baye --runs 1 --out no/c.csv", "there is no folder 'no'"),
-        ("calibrate --rule bayes --out d.md", "--out 'd.md': expected a name ending in .csv"),
+        ("lab calibrate --rule baye --runs 1 --out no/c.csv", "there is no folder 'no'"),
         (
-            "calibrate --rule 'posterior proven' --family linear",
+            "lab calibrate --rule bayes --out d.md",
+            "--out 'd.md': expected a name ending in .csv",
+        ),
+        (
+            "lab calibrate --rule 'posterior proven' --family linear",
             "nothing was measured: none of these rules has a proof for these families",
         ),
         ("demo --seed -1", "a whole number of at least 0"),
@@ -338,7 +345,18 @@ def test_bad_input_is_one_sentence(run: Any, command: str, message: str) -> None
 
 def test_a_calibration_is_shown_and_added_to(run: Any, tmp_path: Path) -> None:
     file = tmp_path / "c.csv"
-    command = ("calibrate", "--runs", "3", "--delta", "0.1", "--rule", "bayes", "--out", file)
+    command = (
+        "lab",
+        "calibrate",
+        "--runs",
+        "3",
+        "--delta",
+        "0.1",
+        "--rule",
+        "bayes",
+        "--out",
+        file,
+    )
     for family, runs in (("rho = -0.9", 3), ("rho = 0.9", 6)):
         code, out, err = run(*map(str, command), "--family", family)
         assert (code, err) == (0, "")
@@ -348,8 +366,17 @@ def test_a_calibration_is_shown_and_added_to(run: Any, tmp_path: Path) -> None:
     assert "| rho = -0.9 | 0.1 |" in file.with_suffix(".md").read_text()
 
 
+def test_commands_of_the_lab_keep_their_former_names(run: Any) -> None:
+    code, out, err = run("lab", "reproduce", "--list")
+    assert (code, err) == (0, "")
+    known = "psips: `psips reproduce` is now `psips lab reproduce`\n"
+    assert run("reproduce", "--list") == (0, out, known)
+    assert "reproduce" not in run("--help")[1]
+
+
 def test_a_group_of_families_can_be_measured(run: Any, tmp_path: Path) -> None:
     command = (
+        "lab",
         "calibrate",
         "--runs",
         "1",
@@ -371,11 +398,21 @@ def test_a_group_of_families_can_be_measured(run: Any, tmp_path: Path) -> None:
 def test_a_search_shows_how_to_make_what_it_found_and_adds_it(
     run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from psips.calibration import found
+    from psips.lab.calibration import found
 
     file = tmp_path / "found.json"
     monkeypatch.setattr(found, "found_path", lambda: file)
-    command = ("calibrate", "--adversarial", "--rule", "bayes", "--tries", "4", "--seed", "2")
+    command = (
+        "lab",
+        "calibrate",
+        "--adversarial",
+        "--rule",
+        "bayes",
+        "--tries",
+        "4",
+        "--seed",
+        "2",
+    )
     monkeypatch.setenv("COLUMNS", "300")
     code, out, err = run(*command, "--runs", "60", "--max-samples", "3000", "--add")
     assert (code, err) == (0, "")
@@ -390,7 +427,17 @@ def test_a_search_shows_how_to_make_what_it_found_and_adds_it(
 def test_a_calibration_leaves_the_files_of_others(run: Any, tmp_path: Path) -> None:
     notes = tmp_path / "c.md"
     notes.write_text("mine")
-    command = ("calibrate", "--runs", "1", "--rule", "bayes", "--family", "rho = 0.9", "--out")
+    command = (
+        "lab",
+        "calibrate",
+        "--runs",
+        "1",
+        "--rule",
+        "bayes",
+        "--family",
+        "rho = 0.9",
+        "--out",
+    )
     code, out, err = run(*command, str(tmp_path / "c.csv"))
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "c.md' would be overwritten" in err
@@ -400,7 +447,7 @@ def test_a_calibration_leaves_the_files_of_others(run: Any, tmp_path: Path) -> N
 
 def test_a_longer_calibration_is_kept(run: Any, tmp_path: Path) -> None:
     file = tmp_path / "c.csv"
-    command = ("calibrate", "--delta", "0.1", "--rule", "bayes", "--out", str(file))
+    command = ("lab", "calibrate", "--delta", "0.1", "--rule", "bayes", "--out", str(file))
 
     def runs_and_caps() -> list[list[str]]:
         return [line.split(",")[3::8] for line in file.read_text().splitlines()[1:]]
@@ -428,10 +475,20 @@ def test_a_longer_calibration_is_kept(run: Any, tmp_path: Path) -> None:
 def test_a_damaged_calibration_is_refused_before_measuring(
     run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from psips.calibration import measuring as calibration
+    from psips.lab.calibration import measuring as calibration
 
     file = tmp_path / "c.csv"
-    command = ("calibrate", "--runs", "1", "--rule", "bayes", "--family", "rho = 0.9", "--out")
+    command = (
+        "lab",
+        "calibrate",
+        "--runs",
+        "1",
+        "--rule",
+        "bayes",
+        "--family",
+        "rho = 0.9",
+        "--out",
+    )
     assert run(*command, str(file))[0] == 0
     whole = file.read_text()
     monkeypatch.setattr(calibration, "simulate_many", None)  # nothing may be measured

@@ -11,7 +11,8 @@ import pytest
 
 from psips import Problem, Session
 from psips.errors import InputError
-from psips.problem.instances import Instance, instance
+from psips.lab.instances import instance
+from psips.problem.instances import Instance
 from psips.problem.problem_file import read_problem_file
 from psips.simulation import simulate, simulate_many
 from psips.simulation.environments import environment_of

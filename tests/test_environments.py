@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from psips.errors import InputError
+from psips.lab.instances import instance, instances
 from psips.problem import Problem
-from psips.problem.instances import instance, instances
 from psips.problem.noise import NoiseGuess
 from psips.problem.problem_file import read_problem_file
 from psips.simulation.environments import (

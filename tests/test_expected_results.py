@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-import ties
+import tie_error_quadrature as ties
 from psips import Problem, Rules, Session, Study
 from psips._core import log_spent, lone_level
 from psips.cli import app
 from psips.errors import InputError
-from psips.problem.instances import instance
+from psips.lab.instances import instance
 from psips.problem.problem_file import read_problem_file
 from psips.report import report
 from psips.rules.program import window

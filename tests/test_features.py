@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 
 from psips import InputError, Problem
+from psips.lab.instances import instance
 from psips.problem.coordinates import orthonormal
-from psips.problem.instances import Instance, instance
+from psips.problem.instances import Instance
 from psips.problem.parameters import Ball, Box
 from psips.problem.problem_file import read_problem_file
 from psips.simulation.environments import GaussianEnvironment

@@ -15,8 +15,9 @@ from scipy.optimize import brentq, linprog
 
 from naive_response import Game, best_change, brute_force
 from psips.errors import InputError
+from psips.lab.instances import instance
 from psips.problem import Problem
-from psips.problem.instances import Instance, instance
+from psips.problem.instances import Instance
 from psips.theory import geometry
 from psips.theory.geometry import Complexity, best_response, complexity, glr
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from psips import Ball, Prior, Problem, Rules, Session, Study
 from psips.cli import app
 from psips.errors import InputError
-from psips.problem.instances import instance
+from psips.lab.instances import instance
 from psips.problem.problem_file import read_problem_file
 from psips.rules.promises import kind_of_promise, promise
 from psips.simulation import simulate, simulate_many

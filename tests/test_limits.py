@@ -20,8 +20,9 @@ from psips import Ball, Problem, Rules, Session
 from psips._core import respond_limited, selected
 from psips.cli import app
 from psips.errors import InputError
+from psips.lab.instances import instance
 from psips.plots.history import evidence_over_time, history_of
-from psips.problem.instances import Instance, instance
+from psips.problem.instances import Instance
 from psips.problem.limits import keeping, optimal_and_allowed
 from psips.problem.problem_file import read_problem_file
 from psips.report import report

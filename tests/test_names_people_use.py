@@ -11,7 +11,7 @@ import pytest
 from psips import Problem, Session, Study
 from psips.errors import InputError
 from psips.input.directions import read_ways
-from psips.problem.instances import instance
+from psips.lab.instances import instance
 from psips.problem.problem_file import read_problem_file
 from psips.rules import Rules, Tuning
 from psips.simulation import simulate, simulate_many

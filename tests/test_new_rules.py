@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from psips import Problem, Session, Study, plots, simulate
-from psips.problem.instances import instance
+from psips.lab.instances import instance
 from psips.report import report
 from psips.rules import CALIBRATION, DRAWS, SAMPLING, STOPPING, TRACKING, Rules
 from psips.rules.promises import promise
@@ -127,7 +127,7 @@ def test_the_command_line_knows_them() -> None:
 def test_the_calibration_measures_them() -> None:
     code = (
         "import test_new_rules as own; own.declare()\n"
-        "from psips.calibration.measuring import RULES\n"
+        "from psips.lab.calibration.measuring import RULES\n"
         "print([rule.name for rule in RULES])"
     )
     path = os.pathsep.join([str(ROOT / "tests"), *filter(None, sys.path)])

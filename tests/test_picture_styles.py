@@ -18,7 +18,7 @@ from matplotlib import pyplot
 from matplotlib.colors import to_hex
 
 from psips import Problem, Session, Study, plots
-from psips.experiments.reproduce import FIGURES
+from psips.lab.reproduction.reproduce import FIGURES
 from psips.plots.comparing import comparison
 from psips.web.charts import Line, _picture, front
 from psips.web.view_models import look_at

@@ -15,8 +15,9 @@ import pytest
 from psips import plots
 from psips.cli import main
 from psips.errors import InputError
+from psips.lab.instances import instance
 from psips.problem import Problem
-from psips.problem.instances import Instance, instance
+from psips.problem.instances import Instance
 from psips.problem.problem_file import read_problem_file
 from psips.simulation.environments import GaussianEnvironment
 from psips.simulation.near_ties import near_ties

@@ -12,11 +12,12 @@ from matplotlib.text import Text
 
 from psips import plots
 from psips.errors import InputError
+from psips.lab.instances import instance
 from psips.plots import planes as fronts
 from psips.plots.history import evidence_over_time, history_of, pulls_over_time
 from psips.plots.labels import write_names
 from psips.problem import Problem
-from psips.problem.instances import Instance, instance
+from psips.problem.instances import Instance
 from psips.session import Session
 from psips.simulation import play
 from psips.simulation.environments import environment_of

@@ -12,9 +12,10 @@ import pytest
 from psips import plots
 from psips._core import CERTIFIED, testing
 from psips.errors import InputError
+from psips.lab.instances import instance
 from psips.plots.history import evidence_over_time, history_of
 from psips.problem import Problem
-from psips.problem.instances import Instance, instance
+from psips.problem.instances import Instance
 from psips.problem.parameters import Ball
 from psips.rules import STOPPING, Rules
 from psips.rules.promises import promise

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from psips.errors import InputError
-from psips.problem.loading import load
+from psips.lab.loading import load
 from psips.problem.parameters import Ball, Box, Prior
 from psips.problem.problem_file import read_problem_file
 

@@ -14,17 +14,17 @@ import numpy as np
 import pytest
 
 from psips.errors import InputError
+from psips.lab.campaign import Campaign
+from psips.lab.cells import Cell
+from psips.lab.loading import load
 from psips.plots import axes
 from psips.plots.comparing import comparison
-from psips.problem.loading import load
 from psips.problem.problem_file import ProblemFile, read_problem_file
 from psips.report import report
 from psips.rules import SAMPLING, STOPPING, Rules
 from psips.rules.guarantee import choices_for
 from psips.session import Session
 from psips.simulation import simulate_many
-from psips.simulation.campaign import Campaign
-from psips.simulation.cells import Cell
 from psips.simulation.comparing import compare, read_designs
 from psips.simulation.planning import plan
 from psips.study import Study

@@ -288,11 +288,11 @@ COMMANDS: list[tuple[str, str]] = [
     ("complexity good.toml --delta 7", "delta"),
     ("complexity good.toml --tolerance 0", "tolerance"),
     ("complexity random-gaussian --k 99999999", "--k must be at most 100,000"),
-    ("bench --out good.toml", "--out 'good.toml' cannot be a folder"),
-    ("calibrate --rule never", "unknown rule 'never'"),
-    ("calibrate --family none", "unknown family 'none'"),
-    ("calibrate --out no/c.csv", "there is no folder 'no'"),
-    ("calibrate --out good.toml", "expected a name ending in .csv"),
+    ("lab bench --out good.toml", "--out 'good.toml' cannot be a folder"),
+    ("lab calibrate --rule never", "unknown rule 'never'"),
+    ("lab calibrate --family none", "unknown family 'none'"),
+    ("lab calibrate --out no/c.csv", "there is no folder 'no'"),
+    ("lab calibrate --out good.toml", "expected a name ending in .csv"),
     ("plan nowhere.toml", "cannot read the problem file"),
     ("plan linear.toml", "has no guess of the means, so it cannot be planned"),
     ("plan good.toml --runs 0", "runs must be a whole number of at least 1"),
@@ -306,10 +306,10 @@ COMMANDS: list[tuple[str, str]] = [
     ("report tiral", "unknown study 'tiral'"),
     ("report trial --out no/r.html", "cannot write no/r.html"),
     ("report trial --store sqlite:///no.db", "there is no store 'no.db'"),
-    ("reproduce figure-9", "unknown figure 'figure-9'"),
-    ("reproduce --runs 0", "runs"),
-    ("reproduce --out good.toml", "--out 'good.toml' cannot be a folder"),
-    ("results nowhere", "nowhere"),
+    ("lab reproduce figure-9", "unknown figure 'figure-9'"),
+    ("lab reproduce --runs 0", "runs"),
+    ("lab reproduce --out good.toml", "--out 'good.toml' cannot be a folder"),
+    ("lab results nowhere", "nowhere"),
     ("study create /dev/zero", "is too large: at most 100 MB are read from a file"),
     ("study create good.toml --name 'a\u200bb'", "a name of 1 to 100 printable characters"),
     ("study create good.toml --name cafe\u0301", "accents are characters of their own"),
@@ -420,7 +420,7 @@ def refuse(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Any:
     """Run a command that must be refused; give the sentence."""
-    monkeypatch.setattr("psips.simulation.campaign.PATIENCE", 1.0)
+    monkeypatch.setattr("psips.simulation.cluster.PATIENCE", 1.0)
 
     def call(*words: str) -> str:
         before = {path.name: path.read_bytes() for path in folder.iterdir()}

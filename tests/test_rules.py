@@ -11,8 +11,9 @@ import pytest
 
 import naive
 from psips.errors import InputError
+from psips.lab.instances import instance
 from psips.problem import Problem
-from psips.problem.instances import Instance, instance
+from psips.problem.instances import Instance
 from psips.problem.parameters import Ball, Box
 from psips.rules import CALIBRATION, DRAWS, SAMPLING, STOPPING, TRACKING, Rules
 from psips.rules.promises import promise

@@ -14,8 +14,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from psips.errors import InputError
+from psips.lab.instances import instance
 from psips.problem import Problem
-from psips.problem.instances import instance
 from psips.problem.parameters import Ball
 from psips.rules import Rules
 from psips.session import Session

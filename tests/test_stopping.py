@@ -11,8 +11,8 @@ import pytest
 import naive
 import naive_certificates as certificates
 from psips.errors import InputError
+from psips.lab.instances import instance
 from psips.problem import Problem
-from psips.problem.instances import instance
 from psips.problem.parameters import Ball
 from psips.rules import Rules
 from psips.session import Session

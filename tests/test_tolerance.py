@@ -17,7 +17,8 @@ from psips import Problem, Session
 from psips._core import predict
 from psips.cli import app
 from psips.errors import InputError
-from psips.problem.instances import Instance, instance
+from psips.lab.instances import instance
+from psips.problem.instances import Instance
 from psips.problem.problem_file import read_problem_file
 from psips.problem.tolerance import is_right, only_right
 from psips.report import report

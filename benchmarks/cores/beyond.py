@@ -13,7 +13,8 @@ from cores.registry import case
 from cores.runs import Found, plain
 from cores.truths import correlated, each_covariance, featured, limited, line, spread
 
-from psips.problem.instances import Instance, instance
+from psips.lab.instances import instance
+from psips.problem.instances import Instance
 from psips.simulation import simulate_many
 
 

@@ -8,7 +8,8 @@ from functools import partial
 from cores.registry import play_case, told_case
 from cores.truths import covariance, each_covariance, featured, spread
 
-from psips.problem.instances import Instance, instance
+from psips.lab.instances import instance
+from psips.problem.instances import Instance
 from psips.problem.noise import NoiseGuess
 from psips.problem.parameters import Ball, Box
 
@@ -202,7 +203,7 @@ def build_features() -> None:
 
 def build_edges() -> None:
     """Correlations near the edge, and instances of the bench."""
-    from psips.simulation import bench
+    from psips.lab import bench
 
     for label in bench.EDGES:
 

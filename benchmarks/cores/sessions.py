@@ -15,7 +15,8 @@ from cores.runs import Found, deep_look, plain, table, tabled
 from cores.truths import correlated, each_covariance, far, featured, limited, line, spread
 
 from psips.input.seeds import generator
-from psips.problem.instances import Instance, instance
+from psips.lab.instances import instance
+from psips.problem.instances import Instance
 from psips.problem.parameters import Ball
 from psips.session import Session
 from psips.simulation.environments import environment_of

@@ -33,8 +33,8 @@ Measured = dict[str, float]  # amount (rounds, or 1) and CPU seconds
 def started(problem: Any, seed: int, **choices: Any) -> tuple[Any, Any]:
     """Return a session and the key of its noise, as the campaigns make them."""
     from psips.input.seeds import draw_key, generator
+    from psips.lab.cells import seed_of
     from psips.session import Session
-    from psips.simulation.cells import seed_of
 
     rng = generator(seed_of(0, seed))
     session = Session(problem, rng=rng, **choices)
@@ -68,7 +68,7 @@ FULL = [[1.0, 0.4, -0.3], [0.4, 1.2, 0.1], [-0.3, 0.1, 0.8]]
 
 
 def of_instance(name: str, turn: int, cap: int) -> Measured:
-    from psips.problem.instances import instance
+    from psips.lab.instances import instance
     from psips.simulation.environments import environment_of
 
     made = instance(name)
@@ -81,7 +81,7 @@ def of_plain(turn: int, cap: int, skip: int, *shape: Any) -> Measured:
 
 def of_answers(turn: int, n: int) -> Measured:
     """Measure the first rounds with n answers, ten features and three objectives."""
-    from psips.simulation.bench import _growing
+    from psips.lab.bench import _growing
     from psips.simulation.environments import GaussianEnvironment
 
     found = next(one for one in _growing() if one[0] == "|Z|" and one[-1] == n)

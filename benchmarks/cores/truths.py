@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from psips.lab.instances import instance
 from psips.problem import Problem
-from psips.problem.instances import Instance, instance
+from psips.problem.instances import Instance
 from psips.problem.item_noise import read_item_noise
 from psips.problem.parameters import Ball
 from psips.simulation.environments import ItemEnvironment

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from psips.errors import InputError, NoProofError
     from psips.evaluation.evaluating import evaluate
+    from psips.lab.instances import instance
+    from psips.lab.loading import load
     from psips.problem import Problem, instances
-    from psips.problem.instances import Instance, instance
-    from psips.problem.loading import load
+    from psips.problem.instances import Instance
     from psips.problem.noise import NoiseGuess
     from psips.problem.parameters import Ball, Box, Prior
     from psips.rules import Rules
@@ -69,15 +70,15 @@ _HOMES = {
     "check_results": "psips.study.checking",
     "complexity": "psips.theory.geometry",
     "evaluate": "psips.evaluation.evaluating",
-    "instance": "psips.problem.instances",
-    "load": "psips.problem.loading",
+    "instance": "psips.lab.instances",
+    "load": "psips.lab.loading",
     "simulate": "psips.simulation",
     "simulate_many": "psips.simulation",
 }
 
 _MODULES = {
     "environments": "psips.simulation.environments",
-    "instances": "psips.problem.instances",
+    "instances": "psips.lab.instances",
     "plots": "psips.plots",
 }
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from core.entries import State, plain_model, state
-from psips.simulation.bench import EDGES
+from psips.lab.bench import EDGES
 from psips.state.search import NEAREST
 
 CORRELATED = np.array(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from psips import Problem, Session, _core
-from psips.problem.instances import instance
+from psips.lab.instances import instance
 from psips.simulation.environments import environment_of
 from psips.state.records import Record
 

@@ -12,7 +12,7 @@ import pytest
 
 from psips.cli import main
 from psips.errors import InputError
-from psips.problem.instances import instance
+from psips.lab.instances import instance
 from psips.simulation import simulate_many
 from psips.simulation.cluster import on_dask
 
@@ -89,6 +89,6 @@ def test_commands(
 
 
 def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("psips.simulation.campaign.PATIENCE", 1.0)
+    monkeypatch.setattr("psips.simulation.cluster.PATIENCE", 1.0)
     with pytest.raises(InputError, match="no Dask scheduler answers"), on_dask("tcp://[::1]:1"):
         pass

@@ -11,11 +11,12 @@ from typer.testing import CliRunner
 
 from psips import InputError, Problem, Session
 from psips.cli import app
-from psips.problem.instances import Instance, instance
+from psips.lab.campaign import Campaign
+from psips.lab.cells import Cell
+from psips.lab.instances import instance
+from psips.problem.instances import Instance
 from psips.problem.item_noise import read_item_noise
 from psips.problem.problem_file import read_problem_file
-from psips.simulation.campaign import Campaign
-from psips.simulation.cells import Cell
 from psips.simulation.environments import ItemEnvironment, environment_of
 from psips.simulation.planning import plan
 from psips.simulation.runs import simulate

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from psips.problem.instances import instance
+from psips.lab.instances import instance
 from psips.simulation import simulate_many
 
 RUNS = 800

@@ -12,8 +12,9 @@ from scipy.stats import binomtest
 
 from psips.errors import InputError
 from psips.input.seeds import draw_key
+from psips.lab.instances import instance
 from psips.problem import Problem
-from psips.problem.instances import Instance, instance
+from psips.problem.instances import Instance
 from psips.session import Session
 from psips.simulation import Run, Summary, play, simulate, simulate_many
 from psips.simulation.environments import GaussianEnvironment, environment_of

@@ -19,7 +19,7 @@ import sqlalchemy as sa
 
 from psips.store import DatabaseStore, Event, StoreError, UnknownOutcomeError, open_store
 from psips.study import Study
-from store.nursery import Nursery, nursery, problem, step
+from store.worker_pool import WorkerPool, problem, step, worker_pool
 
 KILLS = {"sqlite": 200, "postgresql": 40}
 OPERATIONS = 200
@@ -40,7 +40,7 @@ def told(event: Event) -> tuple[str, dict[str, Any]]:
     return event.kind, data
 
 
-def kill_one(writers: Nursery, url: str, rng: random.Random) -> list[tuple[int, str]]:
+def kill_one(writers: WorkerPool, url: str, rng: random.Random) -> list[tuple[int, str]]:
     """Start a writer, kill it after a while, and return what it was told is recorded."""
     writers.start((url, "crashed", "killed"))
     word, pid = writers.read()
@@ -71,7 +71,7 @@ def test_killed_writers_lose_nothing(url: str) -> None:
     Study.create(problem(), url, name="crashed", seed=5).store.close()
     acknowledged: dict[int, str] = {}
     useful = 0
-    with nursery() as writers:
+    with worker_pool() as writers:
         for _ in range(kills):
             kept = kill_one(writers, url, rng)
             useful += bool(kept)
@@ -171,7 +171,7 @@ def test_two_writers_at_once(url: str) -> None:
     tickets: list[str] = []
     done = []
     start = time.perf_counter()
-    with nursery() as writers:
+    with worker_pool() as writers:
         writers.start(*[(url, "shared", f"{who}:{operations}") for who in ("one", "two")])
         gone = 0
         while gone < 2:

@@ -15,8 +15,6 @@ import typer
 from psips.cli import rank as rank  # likewise
 from psips.cli import study_admin as study_admin  # adds to the commands of studies
 from psips.cli import watch as watch  # likewise
-from psips.cli.bench import bench
-from psips.cli.calibrate import calibrate
 from psips.cli.check import check
 from psips.cli.compare import compare
 from psips.cli.complexity import complexity
@@ -24,11 +22,11 @@ from psips.cli.demo import demo
 from psips.cli.init import init
 from psips.cli.instance_options import CONTEXT
 from psips.cli.instances import instances
+from psips.cli.lab import FORMER, lab
 from psips.cli.matrix import matrix
 from psips.cli.mcp import mcp
 from psips.cli.plan import plan
 from psips.cli.report import report
-from psips.cli.reproduce import reproduce, results
 from psips.cli.run import Scanning, run
 from psips.cli.screen import HELP, examples
 from psips.cli.serve import serve
@@ -65,13 +63,6 @@ app.command(
     context_settings=CONTEXT,
     epilog=examples("psips complexity cov-boost", "psips complexity trial.toml"),
 )(complexity)
-app.command(epilog=examples("psips bench --out bench"))(bench)
-app.command(
-    epilog=examples(
-        "psips calibrate --runs 100 --rule bayes",
-        "psips calibrate --out c.csv --jobs -1",
-    )
-)(calibrate)
 app.command(
     epilog=examples(
         "psips init results.csv",
@@ -120,13 +111,12 @@ app.command(
         "psips report trial --store sqlite:///lab.db",
     )
 )(report)
-app.command(
-    epilog=examples("psips reproduce --list", "psips reproduce --runs 30 --out reproduced")
-)(reproduce)
-app.command(epilog=examples("psips results reproduced --out results.md"))(results)
 app.command(epilog=examples("psips mcp --store sqlite:///lab.db", "psips mcp --read-only"))(mcp)
 app.add_typer(study, name="study")
 app.add_typer(serve, name="serve")
+app.add_typer(lab, name="lab")
+for former in FORMER:
+    app.command(hidden=True)(former)
 
 
 def _print_version(asked: bool) -> None:
@@ -150,7 +140,7 @@ def options(
 def _elsewhere(said: str) -> str:
     """Say where a command is that is not at the top."""
     for word in re.findall(r"No such command '(\w[\w-]*)'", said):
-        for name, group in (("study", study), ("serve", serve)):
+        for name, group in (("study", study), ("serve", serve), ("lab", lab)):
             commands = group.registered_commands
             known = [one.name or getattr(one.callback, "__name__", "") for one in commands]
             known += [one.name for one in group.registered_groups]

@@ -1,4 +1,4 @@
-"""``psips bench``: what a round costs on this machine."""
+"""``psips lab bench``: what a round costs on this machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from psips.cli.screen import number, output, progress_line
 
 if TYPE_CHECKING:
-    from psips.simulation.bench import Timing
+    from psips.lab.bench import Timing
 
 
 def bench(
@@ -34,7 +34,7 @@ def bench(
     with progress_line("loading") as line:
         import pandas as pd
 
-        from psips.simulation.bench import plot, run_bench
+        from psips.lab.bench import plot, run_bench
 
         rows = list(run_bench(line))
         pd.DataFrame(rows).to_csv(out / "bench.csv", index=False)
@@ -46,7 +46,7 @@ def bench(
 def _show(rows: list[Timing]) -> None:
     from rich.table import Table
 
-    from psips.simulation.bench import growth
+    from psips.lab.bench import growth
 
     table = Table(
         box=None, pad_edge=False, title="Literal against first-hit draws, one process"

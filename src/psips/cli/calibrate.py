@@ -1,4 +1,4 @@
-"""``psips calibrate``: how often each stopping rule errs on this machine's random numbers."""
+"""``psips lab calibrate``: how often each stopping rule errs in simulations."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from psips.cli.instance_options import command_of
 from psips.cli.screen import number, output, progress_line
 
 if TYPE_CHECKING:
-    from psips.calibration.adversarial import Breach
-    from psips.calibration.measuring import Judgement, Row, Rule
+    from psips.lab.calibration.adversarial import Breach
+    from psips.lab.calibration.measuring import Judgement, Row, Rule
 
 
 def calibrate(
@@ -77,8 +77,8 @@ def calibrate(
 
     It runs each rule on fixed families of instances.
     """
-    from psips.calibration.measuring import BROKEN, DEFAULT, RULES
     from psips.errors import InputError, unknown
+    from psips.lab.calibration.measuring import BROKEN, DEFAULT, RULES
 
     if max_samples is not None and max_samples < 1:
         raise InputError(f"--max-samples must be at least 1, got {max_samples}")
@@ -121,8 +121,8 @@ def _check_out(out: Path) -> None:
 
 def _families(family: list[str] | None, group: list[str] | None) -> list[str]:
     """Return the names of the families asked for, all if none is."""
-    from psips.calibration.families import GROUPS, families
     from psips.errors import unknown
+    from psips.lab.calibration.families import GROUPS, families
 
     every = families()
     for name in family or ():
@@ -149,9 +149,9 @@ def _measure(
     dask: str | None,
     again: bool,
 ) -> None:
-    from psips.calibration.file import kept, merged, read, write
-    from psips.calibration.measuring import DELTAS, judge, measure, together
     from psips.errors import InputError
+    from psips.lab.calibration.file import kept, merged, read, write
+    from psips.lab.calibration.measuring import DELTAS, judge, measure, together
     from psips.simulation.cluster import on_dask
 
     rows = read(out) if out.exists() else []
@@ -233,8 +233,8 @@ def _search(
     dask: str | None,
     add: bool,
 ) -> None:
-    from psips.calibration.adversarial import LIMIT, search
-    from psips.calibration.found import add_found, found_path
+    from psips.lab.calibration.adversarial import LIMIT, search
+    from psips.lab.calibration.found import add_found, found_path
     from psips.simulation.cluster import on_dask
 
     found: list[Breach] = []

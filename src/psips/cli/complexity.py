@@ -45,8 +45,8 @@ def complexity(
     Parameters of a built-in instance are options too, as in `psips complexity worse --d 3`;
     `psips instances` lists them. The parameter `seed` is `--instance-seed`.
     """
-    from psips.problem.instances import BUILDERS
-    from psips.problem.loading import load
+    from psips.lab.instances import BUILDERS
+    from psips.lab.loading import load
     from psips.problem.problem_file import read_problem_file
 
     name, params = read_instance(context, instance)

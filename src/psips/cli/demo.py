@@ -28,7 +28,7 @@ def demo(
 
     The means and the noise are those of COV-BOOST: 20 boosters, three immune responses.
     """
-    from psips.problem.instances import instance
+    from psips.lab.instances import instance
     from psips.rules import Rules
 
     made = instance("cov-boost")

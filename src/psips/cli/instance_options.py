@@ -58,7 +58,7 @@ def read_instance(context: typer.Context, first: str) -> Asked:
     """
     from psips.cli.screen import check_sizes
     from psips.errors import InputError, quote, unknown
-    from psips.problem.instances import BUILDERS, instances
+    from psips.lab.instances import BUILDERS, instances
 
     names, options = _split([first, *context.args])
     if len(names) != 1:

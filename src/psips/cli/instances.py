@@ -18,7 +18,7 @@ def instances(
     Those are options of `psips simulate` and `psips complexity`: d=4 is --d 4; seed=1 is
     --instance-seed 1.
     """
-    from psips.problem.instances import instances as entries
+    from psips.lab.instances import instances as entries
 
     if as_json:
         plain = [entry._asdict() for entry in entries()]

@@ -1,4 +1,4 @@
-"""``psips reproduce`` and ``psips results``: the paper's figures, and a page of results."""
+"""``psips lab reproduce`` and ``results``: the paper's figures, and a page of results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def reproduce(
         _list()
         return
     with progress_line("loading"):
-        from psips.experiments.reproduce import Reproduction
+        from psips.lab.reproduction.reproduce import Reproduction
 
         work = Reproduction(figures or [], out, runs=runs, seed=seed)
         missing = len(work.campaign.missing())
@@ -63,7 +63,7 @@ def reproduce(
 def _list() -> None:
     from rich.table import Table
 
-    from psips.experiments.reproduce import FIGURES
+    from psips.lab.reproduction.reproduce import FIGURES
 
     table = Table(box=None, pad_edge=False)
     table.add_column("figure")
@@ -75,11 +75,13 @@ def _list() -> None:
 
 
 def results(
-    folder: Annotated[Path, typer.Argument(help="Where `psips reproduce` wrote its files.")],
+    folder: Annotated[
+        Path, typer.Argument(help="Where `psips lab reproduce` wrote its files.")
+    ],
     out: Annotated[Path, typer.Option(help="Page to write.")] = Path("docs/results.md"),
 ) -> None:
-    """Write the page of results from what `psips reproduce` wrote."""
-    from psips.experiments.results import write_page
+    """Write the page of results from what `psips lab reproduce` wrote."""
+    from psips.lab.reproduction.results import write_page
 
     write_page(folder, out)
     typer.echo(f"written: {out}")

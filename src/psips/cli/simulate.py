@@ -156,9 +156,9 @@ def _run(
     dask: str | None,
 ) -> Summary:
     from psips.errors import InputError
+    from psips.lab.instances import BUILDERS
+    from psips.lab.loading import load
     from psips.problem.goals_and_budget import read_budget
-    from psips.problem.instances import BUILDERS
-    from psips.problem.loading import load
     from psips.problem.problem_file import read_problem_file
     from psips.rules.tuning import put_over
     from psips.session import read_rules

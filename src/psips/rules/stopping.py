@@ -128,7 +128,7 @@ class StoppingRule:
     price : str
         How many measurements it takes beside the default, if it is proven and worth its price.
     measured : tuple
-        Pairs of a calibration and kappa with which `psips calibrate` measures it.
+        Pairs of a calibration and kappa with which `psips lab calibrate` measures it.
     misfit : callable
         Of a problem: why the rule is not made for it, "" if it is.
     """

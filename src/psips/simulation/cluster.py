@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
+from psips.errors import InputError, quote
+
 T = TypeVar("T")
 R = TypeVar("R")
 
+PATIENCE = 10.0  # seconds in which a Dask scheduler must answer
 _CLIENT: ContextVar[Any] = ContextVar("client", default=None)
 
 
@@ -26,8 +30,6 @@ def on_dask(dask: Any) -> Iterator[None]:
     if dask is None:
         yield
         return
-    from psips.simulation.campaign import client_of
-
     client = client_of(dask)
     token = _CLIENT.set(client)
     try:
@@ -36,6 +38,31 @@ def on_dask(dask: Any) -> Iterator[None]:
         _CLIENT.reset(token)
         if isinstance(dask, str):
             client.close()
+
+
+def client_of(dask: Any) -> Any:
+    """Return the Dask client given, or at the address given, or in scope; or None."""
+    if dask is None:
+        if "distributed" not in sys.modules:
+            return None
+        from distributed import default_client
+
+        try:
+            return default_client()  # type: ignore[no-untyped-call]
+        except ValueError:
+            return None
+    if not isinstance(dask, str):
+        return dask
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InputError(
+            "a Dask cluster needs the package: pip install 'psips[dask]'"
+        ) from None
+    try:
+        return Client(dask, timeout=PATIENCE)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
+        raise InputError(f"no Dask scheduler answers at {quote(dask)}: {error}") from None
 
 
 def spread(

@@ -353,7 +353,7 @@ def environment_of(instance: Instance) -> Environment:
 
     Examples
     --------
-    >>> from psips.problem.instances import instance
+    >>> from psips.lab.instances import instance
     >>> type(environment_of(instance("random-bernoulli"))).__name__
     'BernoulliEnvironment'
     """

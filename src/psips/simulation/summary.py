@@ -111,7 +111,7 @@ class Summary:
 
         Examples
         --------
-        >>> from psips.problem.instances import instance
+        >>> from psips.lab.instances import instance
         >>> summary = simulate_many(instance("correlated", rho=-0.9), runs=3, seed=1)
         >>> figures = summary.to_dict()
         >>> figures["runs"], figures["stopped"], figures["errors"]

@@ -1,1 +1,0 @@
-from tie_error_quadrature import *  # noqa: F403
