@@ -70,9 +70,9 @@ def test_help_names_every_rule(run: Any, monkeypatch: pytest.MonkeyPatch) -> Non
 def pages() -> list[list[str]]:
     """The words of every command that has a help page."""
     group: Any = typer.main.get_command(app)
-    studies = group.commands["study"].commands
-    single = [[name] for name in group.commands]
-    return [[], *single, *(["study", name] for name in studies)]
+    single = [[name] for name, command in group.commands.items() if not command.hidden]
+    within = [[of, name] for of in ("study", "lab") for name in group.commands[of].commands]
+    return [[], *single, *within]
 
 
 @pytest.mark.parametrize("words", pages(), ids=" ".join)
@@ -88,7 +88,7 @@ def test_help_of_every_command(run: Any, words: list[str]) -> None:
         assert line.startswith(f"    psips {' '.join(words)}".rstrip()), line
 
 
-@pytest.mark.parametrize("words", [[], ["study"], ["serve"], ["serve", "token"]], ids=" ".join)
+@pytest.mark.parametrize("words", [[], ["study"], ["lab"], ["serve"], ["serve", "token"]], ids=" ".join)
 def test_what_a_command_does_is_not_cut_off_in_the_list(
     run: Any, words: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,7 +97,7 @@ def test_what_a_command_does_is_not_cut_off_in_the_list(
     assert [line for line in listed.splitlines() if line.endswith("...")] == []
 
 
-@pytest.mark.parametrize("words", [["study"], ["serve", "token"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["study"], ["lab"], ["serve", "token"]], ids=" ".join)
 def test_a_group_without_a_command_shows_its_help(run: Any, words: list[str]) -> None:
     _, out, err = run(*words)
     assert f"Usage: psips {' '.join(words)} [OPTIONS] COMMAND" in out + err

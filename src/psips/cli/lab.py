@@ -15,6 +15,7 @@ from psips.cli.screen import HELP, examples
 
 lab = typer.Typer(
     help="Measure psips itself: error rates, the paper's figures, speed.",
+    epilog=examples("psips lab calibrate --runs 100", "psips lab reproduce --list"),
     no_args_is_help=True,
     context_settings=HELP,
     rich_markup_mode=None,

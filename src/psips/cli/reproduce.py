@@ -80,7 +80,7 @@ def results(
     ],
     out: Annotated[Path, typer.Option(help="Page to write.")] = Path("docs/results.md"),
 ) -> None:
-    """Write the page of results from what `psips lab reproduce` wrote."""
+    """Write the page of results from the figures' data."""
     from psips.lab.reproduction.results import write_page
 
     write_page(folder, out)
