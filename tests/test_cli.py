@@ -88,7 +88,10 @@ def test_help_of_every_command(run: Any, words: list[str]) -> None:
         assert line.startswith(f"    psips {' '.join(words)}".rstrip()), line
 
 
-@pytest.mark.parametrize("words", [[], ["study"], ["lab"], ["serve"], ["serve", "token"]], ids=" ".join)
+GROUPS = [["study"], ["lab"], ["serve", "token"]]
+
+
+@pytest.mark.parametrize("words", [[], ["serve"], *GROUPS], ids=" ".join)
 def test_what_a_command_does_is_not_cut_off_in_the_list(
     run: Any, words: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,7 +100,7 @@ def test_what_a_command_does_is_not_cut_off_in_the_list(
     assert [line for line in listed.splitlines() if line.endswith("...")] == []
 
 
-@pytest.mark.parametrize("words", [["study"], ["lab"], ["serve", "token"]], ids=" ".join)
+@pytest.mark.parametrize("words", GROUPS, ids=" ".join)
 def test_a_group_without_a_command_shows_its_help(run: Any, words: list[str]) -> None:
     _, out, err = run(*words)
     assert f"Usage: psips {' '.join(words)} [OPTIONS] COMMAND" in out + err
