@@ -74,7 +74,7 @@ def record(file: Path, rounds: int, seconds: float, out: Path) -> None:
 
 
 class Recorded:
-    """In the place of a `Runner`: each run is what the command had in a recorded round.
+    """Instead of a `Runner`: each run is what the command had in a recorded round.
 
     The next round is due as soon as a command is run again, so that no value comes twice.
     """

@@ -1,4 +1,4 @@
-"""64 workers on calls of 5 to 500 ms: how busy they are, and what they cost beside one worker.
+"""64 workers on calls of 5 to 500 ms: how busy they are, and their cost next to one worker.
 
     python benchmarks/evaluate_pool.py --runs 10
 

@@ -1,4 +1,4 @@
-"""Limits: wrong sets, and samples beside the two-stage way, on dose-finding instances.
+"""Limits: wrong sets, and samples compared with the two-stage way, on dose-finding instances.
 
     python benchmarks/limits.py doses --instances 20 --runs 100
     python benchmarks/limits.py edges --runs 1000

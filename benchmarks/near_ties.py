@@ -64,7 +64,7 @@ def worse(d: int, rho: float) -> Instance:
 
 
 def tolerances(*epsilon: float) -> Instance:
-    """Worse by a hair more than the tolerance in every metric."""
+    """Worse slightly more than the tolerance in every metric."""
     names = [f"o{c}" for c in range(len(epsilon))]
     means = [[0.0] * len(epsilon), [-one - HAIR for one in epsilon]]
     return made(
@@ -106,8 +106,8 @@ def known_cells() -> dict[str, tuple[float, Instance]]:
         "in two correlated by -0.95": instance(
             "beside-tolerance", kind="worse", d=2, rho=-0.95
         ),
-        "worse by a hair more than tolerances of 0.5 and 0.0001": tolerances(0.5, 1e-4),
-        "worse by a hair more than tolerances of 0.3 and 0.02": tolerances(0.3, 0.02),
+        "worse slightly more than tolerances of 0.5 and 0.0001": tolerances(0.5, 1e-4),
+        "worse slightly more than tolerances of 0.3 and 0.02": tolerances(0.3, 0.02),
     }.items():
         found[title] = 0.1, one
     return found
@@ -136,7 +136,7 @@ def drawn(rng: np.random.Generator, kind: str) -> tuple[str, Instance]:
     if kind == "limit":  # of a metric whose level is its bound, for some, by hairs
         c = int(rng.integers(d))
         more["limits"] = [f"o{c} >= {HAIR * (K / 2 - 0.25):.6g}"]
-        text += ", a limit that some keep or break by a hair"
+        text += ", a limit that some keep or break slightly"
     if kind == "tolerance":  # levels are as far apart as the tolerance, or far
         size = np.round(rng.uniform(0.05, 0.5, d), 3)
         means = size * levels + HAIR * ranks

@@ -1,4 +1,4 @@
-"""What noise that is not told, and missing values, cost where arms have features.
+"""What unknown noise, and missing values, cost where arms have features.
 
 Run `python benchmarks/noise_of_fit.py --runs 640`, and `--missing 0.1` for results that lack a
 tenth of their values; docs/unknown-noise.md has what came of it. All runs of a line meet the

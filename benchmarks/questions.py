@@ -4,7 +4,7 @@
     python benchmarks/questions.py costs --arms 20 --features 4
     python benchmarks/questions.py budgets --instances 40 --runs 50
 
-``costs``: what the default spends, over what it spends when it is not told the costs, beside
+``costs``: what the default spends, over what it spends without knowing the costs, next to
 the same ratio of the best weights (T* over what the blind w* costs): the limit for small delta.
 ``budgets``: how often the candidate set is wrong at budgets of H to 8H results, for the
 default (never stopping), EGE-SR and EGE-SH. Intervals are of the mean over instances, 95%, by
@@ -42,7 +42,7 @@ def interval(values: np.ndarray) -> str:
 
 
 def costs(instances: int, runs: int, K: int, features: int) -> None:
-    """Compare with a rule that is not told the costs."""
+    """Compare with a rule that does not know the costs."""
     kinds = {
         "log-uniform on 1 to 50": lambda rng: np.exp(rng.uniform(0, np.log(DEAREST), K)),
         "1 or 50": lambda rng: np.where(rng.random(K) < 0.5, 1.0, DEAREST),

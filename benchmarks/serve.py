@@ -1,4 +1,4 @@
-"""Load on `psips serve`: many clients ask and tell at once, beside direct use of the store.
+"""Load on `psips serve`: many clients ask and tell at once, next to direct use.
 
     python benchmarks/serve.py --database sqlite --clients 50 --seconds 120
     python benchmarks/serve.py --database postgresql --servers 2

@@ -1,4 +1,4 @@
-"""How long ask and tell of a study take here, against another version of psips.
+"""How long ask and say about a study take here, against another version of psips.
 
     python benchmarks/study_calls.py OTHER [HERE]
 

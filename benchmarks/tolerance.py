@@ -5,9 +5,9 @@
     python benchmarks/tolerance.py ties --runs 2000
 
 ``savings``: samples at tolerances of 0 to 0.2 standard deviations of one result, run i of each
-with the same seed. ``errors``: truths beside the boundary, where a set that is found too early
+with the same seed. ``errors``: truths next to the boundary, where a set that is found too early
 is wrong: options that are beaten, or better, by a little more than the tolerance. ``ties``:
-equal options, beside a bound of T* for every truth and set times the threshold. Intervals are
+equal options, next to a bound of T* for every truth and set times the threshold. Intervals are
 95%, Clopper-Pearson for chances.
 """
 
@@ -81,7 +81,7 @@ def savings(runs: int, rules: list[str], delta: float) -> None:
 
 
 def truths(epsilon: float) -> dict[str, np.ndarray]:
-    """Means beside the boundary; a unit is the standard deviation of one result."""
+    """Means next to the boundary; a unit is the standard deviation of one result."""
     much = BEYOND * epsilon
     spread = np.linspace(0, 2, 4)
     return {

@@ -46,7 +46,7 @@ COLOURS = 96
 
 
 class Loop:
-    """Five arms, what was told of them, and the shares that were played."""
+    """Five arms, their results, and the shares that were played."""
 
     def __init__(self) -> None:
         self.rng = np.random.default_rng(SEED)

@@ -2,7 +2,7 @@
 Which boosters are worth taking further?
 ========================================
 
-A trial compares 20 booster vaccinations by three immune responses. Nobody can say which response matters
+A trial compares 20 booster vaccinations by three immune responses. No one can say which response matters
 most, so the question is: which boosters are Pareto-optimal? Every patient costs money and time, so the
 second question is: how few patients will do?
 

@@ -23,7 +23,7 @@ from psips import Problem, Session, plots
 # %%
 # What can be measured
 # --------------------
-# Nobody knows the noise, so no covariance is given: psips estimates it for each setting by itself. Times
+# No one knows the noise, so no covariance is given: psips estimates it for each setting by itself. Times
 # are skewed (a hiccup makes them longer, nothing makes them much shorter), so their logarithm is compared.
 settings = {
     **{

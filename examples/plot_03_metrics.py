@@ -6,7 +6,7 @@ Five versions of a checkout page. The team looks at four metrics: did the visito
 did the page take, did anybody complain. Averages of the four into one score hide what was traded for what.
 So the question is: which versions are Pareto-optimal?
 
-Two metrics are yes or no, two are skewed. Nobody knows their noise. And nobody would rebuild the page for one
+Two metrics are yes or no, two are skewed. No one knows their noise. And no one would rebuild the page for one
 buyer in a hundred: small differences may stay undecided.
 """
 

@@ -4,7 +4,7 @@ Prompts and models on the same questions
 
 Four models, five ways to prompt them: twenty arms. Each can be put to a set of 1,000 questions with known
 answers. The team wants to know which combinations are worth having: no other is right more often for less
-money. Asking all of them everything is 20,000 calls, and most of that money goes to combinations that nobody
+money. Asking all of them everything is 20,000 calls, and most of that money goes to combinations that no one
 will use.
 
 Questions differ: some are hard for every model. Since all arms get the same questions, psips compares them

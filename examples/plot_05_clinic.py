@@ -2,7 +2,7 @@
 A simulation with common random numbers
 =======================================
 
-How should a clinic book its patients? If they come one every 18 minutes, nobody waits long, but the doctor
+How should a clinic book its patients? If they come one every 18 minutes, no one waits long, but the doctor
 sits idle and goes home late. If three are told to come at the start and the next every 12 minutes, the doctor
 is never idle, and the waiting room is full. Eleven such rules are compared, by simulation.
 

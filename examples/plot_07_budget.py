@@ -3,7 +3,7 @@ A budget, and a process to beat
 ===============================
 
 A plant runs a process today and has seven candidates to replace it. A trial of a new one takes the line down
-for a day; of today's process, an hour. There is money for 1,200 hours. Nobody needs the whole Pareto front:
+for a day; of today's process, an hour. There is money for 1,200 hours. No one needs the whole Pareto front:
 the question is whether one of the candidates is better than today's process in both metrics.
 """
 

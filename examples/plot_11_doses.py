@@ -3,7 +3,7 @@ Finding a dose, from the plan to the report
 ===========================================
 
 A trial looks for doses of a drug: efficacy up, toxicity down, and no dose whose mean toxicity is above 0.3.
-Nobody knows the noise, and the two endpoints are correlated. Differences of less than 0.15 in efficacy, or
+No one knows the noise, and the two endpoints are correlated. Differences of less than 0.15 in efficacy, or
 0.05 in toxicity, do not matter. Patients come in batches of six, and a batch's results are in when the second one after it has been
 enrolled. One endpoint in ten is never measured. And the computer crashes.
 

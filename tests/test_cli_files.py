@@ -147,7 +147,7 @@ def test_from_past_results_to_a_report(folder: Path) -> None:
     check, plan, create, tell = (line.strip() for line in told)
     code, out, err = shell(check)
     assert (code, err) == (0, "")
-    assert out.startswith("78 results looked at: nothing speaks against what is assumed\n")
+    assert out.startswith("78 results looked at: no violations of the assumptions found\n")
     assert "Left out, a value is missing: line 18, line 45." in out
     code, out, err = shell(f"{plan} --runs 2 --delta 0.1")
     assert (code, err) == (0, "")
@@ -167,7 +167,7 @@ def test_from_past_results_to_a_report(folder: Path) -> None:
     assert (code, err) == (0, "")
     html = (folder / "report.html").read_text()
     assert "Do the results look like what was assumed?" in html
-    assert "<p>Nothing speaks against it.</p>" in html
+    assert "<p>No violations found.</p>" in html
     assert "80 results were told and 80 count" in html
     assert "The noise as estimated" in html
 
@@ -489,7 +489,7 @@ BAD = [
     ("check good.csv --problem none.toml", "cannot read the problem file none.toml"),
     ("init names.csv", "has no column 'arm', but 'Arm' (its columns: 'Arm', 'efficacy'"),
     ("init alike.csv", "line 4: arm 'a' differs from 'A' (line 2) only in case or spaces"),
-    ("init nobody.csv", "nobody.csv line 3 names no arm: fill it in"),
+    ("init no one.csv", "no one.csv line 3 names no arm: fill it in"),
     ("init one.csv", "one.csv has results of one arm only, 'A'"),
     ("init few.csv", "it takes 3 complete results more than there are arms, and there are 2"),
     ("init texts.csv", "no column of numbers that looks like an objective"),

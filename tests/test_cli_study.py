@@ -110,7 +110,7 @@ BAD = [
     ("tell trial --csv ticket.csv", "ticket.csv line 3: unknown ticket 'trial-000099'"),
     ("tell trial --csv contradiction.csv", "line 3: ticket 'trial-000004' has another result"),
     ("tell trial --csv other.csv", "line 2: ticket 'trial-000001' has another result already"),
-    ("tell trial --csv nobody.csv", "line 2: the result has neither a ticket nor an arm"),
+    ("tell trial --csv no one.csv", "line 2: the result has neither a ticket nor an arm"),
     ("tell trial --csv mismatch.csv", "line 2: ticket 'trial-000004' is for arm 'D'"),
     (f"correct trial {VALUES}", "name the result by its ticket or by its number"),
     (f"correct trial --result 9 {VALUES}", "there is no result number 9; 2 were told so far"),
@@ -361,7 +361,7 @@ def test_the_same_file_twice(run: Any, folder: Path) -> None:
     assert run("create design.toml")[0] == 0
     (folder / "a.csv").write_text("arm,efficacy,toxicity\nA,1,2\nB,1,2\n")
     assert run("tell trial --csv a.csv")[1].startswith("recorded 2 results, 1 to 2; ")
-    # saved anew by a spreadsheet, under another name
+    # saved again by a spreadsheet, under another name
     (folder / "b.csv").write_bytes(b"\xef\xbb\xbfarm, efficacy,toxicity\r\nA,1 ,2\r\nB,1,2\r\n")
     before = (folder / "psips.db").read_bytes()
     for name in ("a.csv", "b.csv"):

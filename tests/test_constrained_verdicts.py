@@ -75,7 +75,7 @@ def test_against_a_control() -> None:
     assert [found[f"arm {k}"][0] for k in (1, 2, 3)] == ["in", "in", "out"]
     assert found["arm 3"][1] == "toxicity above 1.2 * control, proven"
     found = verdicts(dose(control="arm 1", limits=["toxicity <= 0.9 * control"]), means, 4e4)
-    assert found["arm 1"][0] == "out"  # nobody is less toxic than nine tenths of itself
+    assert found["arm 1"][0] == "out"  # no one is less toxic than nine tenths of itself
 
 
 def follows(kept: Any, broken: Any, leads: Any) -> tuple[list[bool], list[bool]]:
@@ -133,7 +133,7 @@ def wrong_claims(problem: Problem, truth: Any, wrong: str, seed: int) -> int:
     return claimed
 
 
-# Every claim that the verdict needs is false by a hair, for all answers at once.
+# Every claim that the verdict needs is false slightly, for all answers at once.
 NULLS = {
     "all break it": (dose(), [[0.0, 0.3 + 1e-9]] * 3, "in"),
     "all keep it, all equal": (dose(), [[0.0, 0.3]] * 3, "out"),

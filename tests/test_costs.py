@@ -70,7 +70,7 @@ def test_in_files(tmp_path: Path) -> None:
     for name in ("a.toml", "b.toml"):
         assert read_problem_file(tmp_path / name).problem.costs.tolist() == [1.0, 5.0]
     (tmp_path / "costs.csv").write_text("arm,cost,more\nB,5,1\n")
-    with pytest.raises(InputError, match="one column of costs beside the arms, got 2"):
+    with pytest.raises(InputError, match="one column of costs next to the arms, got 2"):
         read_problem_file(tmp_path / "b.toml")
     (tmp_path / "c.toml").write_text(head + "costs = {B = -5.0}\n")
     with pytest.raises(InputError, match=r"c.toml: the cost of arm 'B' must be positive"):

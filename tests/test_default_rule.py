@@ -107,7 +107,7 @@ def asked_after(problem: Problem, means: list[tuple[float, ...]], each: int = 20
 
 @pytest.mark.parametrize("rho", [-0.99, -0.95, -0.5, 0.0, 0.5, 0.95])
 def test_two_ties_have_the_level_of_their_cone(rho: float) -> None:
-    """x is behind z by a hair in two objectives, and clearly in a third.
+    """x is behind z slightly in two objectives, and clearly in a third.
 
     At delta 0.1, 121 of 882 runs were wrong at rho = -0.99 where this was not seen.
     """
@@ -137,7 +137,7 @@ def test_a_clear_difference_is_no_tie() -> None:
 
 @pytest.mark.parametrize(("d", "more"), [(2, 0.5), (3, 0.8), (4, 1.0)])
 def test_an_option_that_any_of_several_may_beat_needs_more(d: int, more: float) -> None:
-    """It is ahead of each of d others by a hair, in one objective each.
+    """It is ahead of each of d others slightly, in one objective each.
 
     Of 300 runs at such a corner of 4, 53 were wrong at delta 0.1 where it was not seen.
     """
@@ -178,7 +178,7 @@ def test_tolerances_of_different_sizes(epsilon: tuple[float, float]) -> None:
     ("limit", "more"), [("b >= 0", 0.4), ("b >= -3", 0.0)], ids=["tied", "clear"]
 )
 def test_a_limit_that_is_tied_needs_more(limit: str, more: float) -> None:
-    """An option that is behind by a hair, or breaks a limit by one: either hides the other."""
+    """An option that is behind slightly, or breaks a limit by one: either hides the other."""
     problem = Problem(
         objectives=["a", "b"], covariance=[1.0, 1.0], arms=["x", "z"], limits=[limit]
     )

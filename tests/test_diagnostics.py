@@ -440,7 +440,7 @@ BINARY = Problem(
 def passes(
     rng: np.random.Generator, n: int = 300, rates: tuple[float, ...] = (0.02, 0.5, 0.9)
 ) -> Table:
-    """Values of 0 or 1, skewed as rates near 0 and 1 make them, beside a normal one."""
+    """Values of 0 or 1, skewed as rates near 0 and 1 make them, next to a normal one."""
     arms = rng.integers(0, 3, n)
     passed = rng.random(n) < np.array(rates)[arms]
     return arms, np.column_stack([passed, rng.normal(5.0, 1.0, n)])

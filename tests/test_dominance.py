@@ -113,7 +113,7 @@ def test_who_breaks_a_limit_dominates_nobody() -> None:
 
 
 def naive_order(found: Comparisons, means: np.ndarray) -> set[tuple[str, str]]:
-    """The order by its definition: who dominates whom with nobody between them."""
+    """The order by its definition: who dominates whom with no one between them."""
     n = len(means)
     over = {
         (i, j)

@@ -24,7 +24,7 @@ def run(stopped: bool = False, ready: bool = True, **outcome: float) -> Any:
 
 
 def never() -> int:
-    raise AssertionError("counting takes time, and nobody asked for it")
+    raise AssertionError("counting takes time, and no one asked for it")
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,7 @@ def test_repeats_of_arms_survive_a_restart() -> None:
 
 
 def test_ones_and_zeros_are_not_found_exact() -> None:
-    """A binary metric that nobody registered repeats as well."""
+    """A binary metric that no one registered repeats as well."""
     problem = Problem(objectives=["score", "solved"], arms=["A", "B"])
     session = Session(problem, rng=1)
     for k in range(6):

@@ -279,7 +279,7 @@ def test_a_study_that_fails_to_open_does_not_hide_the_others(
 
     def failing(state: Any, *rest: Any) -> Any:
         if state.created.study == "bad":
-            raise ZeroDivisionError("what nobody thought of")
+            raise ZeroDivisionError("what no one thought of")
         return look_at(state, *rest)
 
     monkeypatch.setattr("psips.web.study_cache.look_at", failing)

@@ -68,7 +68,7 @@ def keeps_by_words(values: np.ndarray, z: int) -> bool:
 
 
 def set_by_words(values: np.ndarray) -> list[bool]:
-    """Who keeps the limits, and is dominated in efficacy and toxicity by nobody who does."""
+    """Who keeps the limits, and is dominated in efficacy and toxicity by no one who does."""
     n = len(values)
     kept = [keeps_by_words(values, z) for z in range(n)]
     found = []
@@ -643,7 +643,7 @@ def test_each_calibration_asks_for_its_own_threshold(calibration: str) -> None:
 
 
 def test_a_member_is_escaped_from_once() -> None:
-    """Rounding that is large beside the noise left it holding, and the tree without an end."""
+    """Rounding larger than the noise left it holding, and the tree without an end."""
     problem = Problem(
         arms=2,
         objectives={"a": "max", "b": "limit"},

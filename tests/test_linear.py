@@ -77,7 +77,7 @@ def test_units_of_the_features_do_not_matter(rules: dict[str, Any]) -> None:
 
 
 def test_a_regularisation_is_what_breaks_it() -> None:
-    """The same comparison, with the prior around 0 that nobody asked for."""
+    """The same comparison, with the prior around 0 that no one asked for."""
     made = spread()
     counts = set()
     for s in (1.0, 0.01):

@@ -149,7 +149,7 @@ def test_workers_that_never_answer_do_not_hold_up_the_others(blocks: bool) -> No
         arm, item = arm_of(one)
         session.cancel(arm, block=item)
     assert sum(session.pending.values()) == WORKERS - 8
-    if blocks:  # what nobody measured comes again
+    if blocks:  # what no one measured comes again
         again = session.ask(400)
         assert {one for one in lost if one in again} == set(lost)
 

@@ -213,7 +213,7 @@ def test_a_snapshot_goes_on_to_the_bit(covariance: Any, missing: float) -> None:
         session.tell(arm, values)
         twin.tell(arm, values)
     for kept in (ours := session.snapshot(), theirs := twin.snapshot()):
-        del kept["engine"]["cover"]  # of which parts are room that nobody reads
+        del kept["engine"]["cover"]  # of which parts are room that no one reads
     assert ours == theirs
 
 

@@ -36,7 +36,7 @@ FALSE = {
     "a file": "`a.csv`:\n\n```csv\nx\n```\n\n```console\n$ cat a.csv\ny\n```\n",
     "sh": "```sh\nfalse\n```\n",
     "a table": "```toml\na = \n```\n",
-    "python that nobody runs": "```python\nprint(1)\n```\n",
+    "python that no one runs": "```python\nprint(1)\n```\n",
 }
 
 

@@ -314,7 +314,7 @@ def test_a_noise_guess_for_plans_alone(tmp_path: Path) -> None:
 
 
 def test_values_of_0_or_1_are_simulated_as_such(tmp_path: Path) -> None:
-    """Beside a metric that is no 0 or 1; normals in their place kept a run going for ever."""
+    """Next to a metric that is no 0 or 1; normals in their place kept a run going for ever."""
     problem = Problem(
         objectives={"failed": {"direction": "min", "kind": "binary"}, "speed": "max"},
         covariance=[[0.25, 0.2], [0.2, 1.0]],

@@ -291,7 +291,7 @@ def test_limits_have_units() -> None:
 
 
 class Machine:
-    """In the place of a `Runner`: times and memory by the law of a test, and no processes."""
+    """Instead of a `Runner`: times and memory by the law of a test, and no processes."""
 
     shell, timeout, left_running = "sh", None, 0
 

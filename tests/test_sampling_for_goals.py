@@ -77,7 +77,7 @@ def test_noise_that_is_estimated() -> None:
 
 
 def test_aiming_at_another_answer_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broken aim, at C in the place of B, takes as long as none."""
+    """A broken aim, at C instead of B, takes as long as none."""
     right = mean(runs(made(), "settle B", 5))
     program = Rules.program
 

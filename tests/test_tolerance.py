@@ -327,7 +327,7 @@ def replaced(mu: np.ndarray, epsilon: np.ndarray, x: int, z: int) -> bool:
 @pytest.mark.parametrize("d", [2, 3])
 def test_the_smaller_set_by_brute_force(d: int) -> None:
     """Every member left out is replaced by one that stays; none that stays, by one that
-    replaced nobody could be left out as well; a circle keeps at least one."""
+    replaced no one could be left out as well; a circle keeps at least one."""
     rng = np.random.default_rng(5)
     seen = 0
     for _ in range(60):

@@ -248,7 +248,7 @@ name = "cost"
 direction = "min"
 variance = 1.0
 """
-OF_LARGE = {  # of a study of 10,000 arms, made anew for each turn
+OF_LARGE = {  # of a study of 10,000 arms, made again for each turn
     "study tell, 10,000 arms": [*PSIPS, "study", "tell", "large", "--csv", "large.csv"],
     "study status, 10,000 arms": [*PSIPS, "study", "status", "large"],
 }

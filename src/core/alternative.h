@@ -242,7 +242,7 @@ private:
         return true;
     }
 
-    // The root of the tree of z: whom to escape from first, -1 if there is nobody, or nothing to be
+    // The root of the tree of z: whom to escape from first, -1 if there is no one, or nothing to be
     // found; `bounds` becomes what is known of its children.
     Index open(Index z, const Vec<double>& bounds) {
         put_root(z);

@@ -43,7 +43,7 @@ bool refresh_cover(Search<P>& s) {
     if (has_changed(s)) return false;
     double moved = p.displacement(cover, s.draw.row);
     const double grown = std::sqrt(p.variance_growth(cover.R));
-    if (!P::separate) moved *= grown;  // from the covariance of a result as it is now to that of then
+    if (!P::separate) moved *= grown;  // from the covariance of a result as it is now to that at that time
     const double left_out = (cover.reach->left_out - moved) / grown;
     const double nearest = refresh_records(p, cover, 0, cover.life->records, only);
     if (nearest < 0.0) return false;

@@ -484,7 +484,7 @@ struct Joint : PosteriorView {
             for (Index c = 0; c < d; ++c) change(i, c) = point(i, c) - theta(i, c);
         gains_of_change(change, gains);
     }
-    // With items a pull adds what its next result tells of the move.
+    // With items a pull adds what its next result says about the move.
     void gains_of_shift(const Piece&, const Mat<double>& shift, const Vec<double>& gains) const {
         if (features) return gains_of_change(shift, gains);
         const Cube<double>& H = record.H;

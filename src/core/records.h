@@ -123,14 +123,14 @@ struct BeliefTally {
 };
 
 struct Belief {
-    Vec<double> pulls;       // (K,) results told of each arm
+    Vec<double> pulls;       // (K,) results of each arm
     Vec<double> N;           // (K,) the same, with those that a prior is worth
     Mat<double> B;           // (h, d) sum of a x^T
     Mat<double> theta;       // (h, d) posterior mean
     Mat<double> V;           // (h, h) precision, (0, 0) without features; (h d, h d) if joint
     Mat<double> F;           // (h, h) factor of V^-1, likewise
     Slots<BeliefTally> tally;
-    Mat<double> sums;        // (K, d) of the results told of each arm, (0, 0) without features
+    Mat<double> sums;        // (K, d) of the results of each arm, (0, 0) without features
     Scatter* scatter;
     Mat<double> G;           // (n d, n d) covariance of all answers' means if joint, (0, 0) otherwise
     Mat<double> X;           // (h d, n d) that of theta with them, likewise; G itself without features

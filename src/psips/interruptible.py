@@ -1,7 +1,8 @@
 """Calls into compiled code that Ctrl-C can end.
 
 Python tells the main thread of a signal between two of its own instructions, so compiled code
-that runs there is deaf. It runs in a thread of its own instead, while the main thread waits.
+that runs there cannot see signals. It runs in a thread of its own instead, while the main
+thread waits.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 INTERRUPTED = 130  # the code of a command that Ctrl-C has ended
-LOOK = 0.1  # seconds between two looks, for systems where waiting itself is deaf
+LOOK = 0.1  # seconds between two looks, for systems where waiting does not see signals either
 GRACE = 0.8  # seconds that code which was asked to end is waited for
 
 

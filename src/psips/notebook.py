@@ -1,4 +1,4 @@
-"""How things look in a notebook: facts and a table, as HTML in which texts stay texts."""
+"""Cards for notebooks: facts and a table, as HTML in which texts stay texts."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ def walk(at: State, rng: np.random.Generator, distance: float) -> None:
     step = distance / np.linalg.norm(G) * factor(at) @ G @ at.model.L.T
     N = at.belief.N * rng.uniform(1.0, 1.05, len(at.belief.N))
     set_belief(at.model, at.belief, at.belief.theta + step, N)
-    at.belief.tally[RESULTS] = 10**6  # old enough not to be built anew for its age
+    at.belief.tally[RESULTS] = 10**6  # old enough not to be built again for its age
 
 
 def covering(at: State, points: np.ndarray) -> np.ndarray:

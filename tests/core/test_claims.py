@@ -217,8 +217,8 @@ def model_of(d: int) -> Model:
 def truth(d: int) -> tuple[np.ndarray, int]:
     """Two arms alike, so that the prediction is wrong, and the number of a piece they are in.
 
-    One objective: both are optimal and one was predicted. Several: the first is above by a
-    hair and both were predicted; the piece is "the second below the first".
+    One objective: both are optimal and one was predicted. Several: the first is slightly
+    above and both were predicted; the piece is "the second below the first".
     """
     theta = np.zeros((2, d))
     if d == 1:

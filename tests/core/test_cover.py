@@ -1,4 +1,4 @@
-"""The cover: it covers, its probabilities are right, and refreshing it is measuring anew."""
+"""The cover: it covers, its probabilities are right, and refreshing it is measuring again."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_refreshing_is_measuring_anew(name: str) -> None:
 
 
 def test_a_basis_of_the_factor_does_not_matter() -> None:
-    """F may turn (it is factored anew every so often); all records must follow."""
+    """F may turn (it is factored again every so often); all records must follow."""
     rng = np.random.default_rng(7)
     Z = rng.normal(size=(60, 4))
     model = plain_model(np.eye(2), A=Z)
@@ -217,5 +217,5 @@ def test_noise_that_seems_larger_brings_back_what_was_left_out(
     assert nearest < left_out < 9.0 / np.sqrt(2 / 50)
     belief.scatter.C[2] *= grown
     belief.N[2] += 1.0
-    belief.tally[RESULTS] = 10**6  # old enough not to be built anew for its age
+    belief.tally[RESULTS] = 10**6  # old enough not to be built again for its age
     assert testing.refresh_cover(search) == kept

@@ -85,7 +85,7 @@ def session(kind: str) -> Session:
 
 
 def engine_of(kind: str) -> Any:
-    """A run of this kind that nobody else changes."""
+    """A run of this kind that no one else changes."""
     return Session.restore(session(kind).snapshot()).engine
 
 
@@ -416,7 +416,7 @@ def functions() -> list[str]:
 
 
 def wrong(value: Any, others: list[Record]) -> list[Any]:
-    """What may come in the place of an argument, and must be refused."""
+    """What may come instead of an argument, and must be refused."""
     found: list[Any] = ["x", object(), [value]]
     if isinstance(value, np.ndarray):
         found += [None, value[..., None], value.reshape(-1) if value.ndim > 1 else value.sum()]

@@ -215,7 +215,7 @@ def test_noise_that_is_not_told() -> None:
 
 @pytest.mark.parametrize("told", ["given", "per-arm"])
 def test_truths_beside_a_tolerance_are_wrong_by_a_hair(told: str) -> None:
-    """A set with both is wrong, and with a tolerance that is a hair larger it is right."""
+    """A set with both is wrong, and with a tolerance that is slightly larger it is right."""
     made = instance("beside-tolerance", tolerance=0.3, d=2, loud=10.0, told=told)
     assert (made.problem.covariance is None) == (told == "per-arm")
     assert made.known.covariance[1, 0, 0] == 100.0

@@ -114,7 +114,7 @@ def test_tickets_of_a_wrong_clock_expire(study: Study, time: list[datetime]) -> 
 
 @pytest.mark.parametrize("back", [timedelta(minutes=6), HOUR, YEARS])
 def test_a_clock_that_goes_back(study: Study, time: list[datetime], back: timedelta) -> None:
-    """Nobody knows which of the two times is right: both are in the log."""
+    """No one knows which of the two times is right: both are in the log."""
     time[0] -= back
     study.tell("A", [1.0, 1.0])
     study.correct([2.0, 2.0], result=1)

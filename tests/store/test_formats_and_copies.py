@@ -158,7 +158,7 @@ def test_a_backup_and_back(store: DatabaseStore, tmp_path: Path) -> None:
 
 
 def made_up(change: dict[str, Any]) -> dict[str, Any]:
-    """An export whose hashes fit and whose last event nobody can have recorded."""
+    """An export whose hashes fit and whose last event no one can have recorded."""
     with open_store("sqlite://", create=True) as store:
         study = Study.create(trial(), store, seed=1)
         study.tell("A", 1.0)
@@ -319,7 +319,7 @@ def test_a_key_has_one_name(store: DatabaseStore, keys: Path, lines: str) -> Non
     file.write_text(sign("trial", study.events(), keys / "ann"))
     public = (keys / "ann.pub").read_text()
     signers.write_text(lines.format(public, public))
-    with pytest.raises(InputError, match="nobody can say who signed: give each key one name"):
+    with pytest.raises(InputError, match="no one can say who signed: give each key one name"):
         check_signature("trial", study.events(), file, signers)
 
 

@@ -63,15 +63,15 @@ def test_a_new_store_is_for_its_owner(tmp_path: Path) -> None:
         ("INSERT INTO psips_store VALUES (-3)", "has format '-3', but"),
         (
             "ALTER TABLE events RENAME TO e; CREATE VIEW events AS SELECT * FROM e",
-            "has a view in the place of its table 'events'",
+            "has a view instead of its table 'events'",
         ),
         (
             "ALTER TABLE snapshots RENAME TO s; CREATE VIEW snapshots AS SELECT * FROM s",
-            "has a view in the place of its table 'snapshots'",
+            "has a view instead of its table 'snapshots'",
         ),
         (
             "ALTER TABLE psips_store RENAME TO p; CREATE VIEW psips_store AS SELECT * FROM p",
-            "has a view in the place of its table 'psips_store'",
+            "has a view instead of its table 'psips_store'",
         ),
         ("DROP TABLE snapshots", "lacks the table 'snapshots' as format 2 has it"),
         ("ALTER TABLE events DROP COLUMN kind", "lacks the table 'events' as format 2 has it"),

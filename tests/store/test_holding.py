@@ -33,7 +33,7 @@ def contradiction(store: DatabaseStore, **conduct: object) -> Study:
     for arm in MEANS:
         study.tell(arm, MEANS[arm])
     receipt = study.tell("A", [60.0, 1.0], key="far")
-    assert receipt.held == (1, 5)  # nobody knows which of the two is wrong
+    assert receipt.held == (1, 5)  # no one knows which of the two is wrong
     assert study.tell("A", [60.0, 1.0], key="far").held == (1, 5)
     return study
 

@@ -109,7 +109,7 @@ def test_a_forged_cache_is_found_and_never_reported(
 
 
 def test_a_cache_of_another_format_is_as_good_as_none(study: Study) -> None:
-    """It is made anew from the log, whatever it says."""
+    """It is made again from the log, whatever it says."""
 
     def old(data: dict[str, Any]) -> None:
         for engine in data["engines"]:

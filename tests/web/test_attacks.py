@@ -192,7 +192,7 @@ def endless_body(served: Served) -> tuple[int, int]:
 
 
 def slow(head: bytes, drip: bytes) -> Callable:
-    """A client that sends letter by letter."""
+    """A client that sends byte by byte."""
 
     def attack(served: Served) -> tuple[int, int]:
         port = int(served.url.rpartition(":")[2])
@@ -351,15 +351,15 @@ ATTACKS: dict[str, Callable] = {
     # time
     "a request again": replayed,
     "a form again": replayed_form,
-    "a head, letter by letter": slow(b"GET / HTTP/1.1\r\n", b"x"),
-    "a body, letter by letter": slow(
+    "a head, byte by byte": slow(b"GET / HTTP/1.1\r\n", b"x"),
+    "a body, byte by byte": slow(
         b"POST /api/v1/studies/trial~201/tell HTTP/1.1\r\nHost: 127.0.0.1\r\n"
         b"Authorization: Bearer TOKEN\r\nContent-Type: application/json\r\n"
         b"Content-Length: 1000\r\n\r\n",
         b" ",
     ),
 }
-SLOW = {"a head, letter by letter", "a body, letter by letter"}
+SLOW = {"a head, byte by byte", "a body, byte by byte"}
 RECORD = {"a request again", "a form again"}  # once, and look at the store themselves
 MAKE_TOKENS = {"an expired token", "a revoked token", "the cookie of a revoked token"}
 

@@ -125,7 +125,7 @@ def test_two_people_at_once(chromium: Any, served: Served) -> None:
     ann.page.wait_for_selector("text=4 open tickets")
     tickets = [t["id"] for t in served.events()[-1].payload["tickets"]]
 
-    # A wrong value is refused beside its field, and nothing is recorded.
+    # A wrong value is refused next to its field, and nothing is recorded.
     before = served.dump()
     ann.page.wait_for_selector("#tell-value-0:focus")  # the ticket is in the form already
     ann.page.keyboard.type("much")

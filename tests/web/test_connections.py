@@ -1,4 +1,4 @@
-"""Clients that keep the server waiting: they wait for nobody, and nobody waits for them."""
+"""Clients that keep the server waiting: they wait for no one, and no one waits for them."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_a_thousand_half_requests_on_kept_connections(
 
 @pytest.mark.parametrize("pipelined", [False, True])
 def test_every_head_has_its_time(pipelined: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Letter by letter it takes no longer."""
+    """Slowly it takes no longer."""
     monkeypatch.setattr("psips.web.connections.HEAD_TIME", 1.0, raising=False)
     with serving(plain) as url, connect(url) as one:
         if pipelined:
@@ -145,7 +145,7 @@ def test_a_kept_connection_may_rest(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_body_that_nobody_wants(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the answer the client goes on sending, letter by letter."""
+    """After the answer the client goes on sending, byte by byte."""
     monkeypatch.setattr("psips.web.connections.REST_TIME", 1.0, raising=False)
     with serving(plain) as url, connect(url) as one:
         one.sendall(

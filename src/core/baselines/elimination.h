@@ -1,7 +1,7 @@
 // Elimination (Auer et al. 2016): all arms not yet accepted or dropped, in turn.
 //
 // It does better with the radius of the difference itself, sqrt(b_i^2 + b_j^2), than with the sum b_i + b_j, and with
-// log(K / delta) in the place of log(1 / delta): one share of delta for each arm. (With log(1 / delta) it errs in up
+// log(K / delta) instead of log(1 / delta): one share of delta for each arm. (With log(1 / delta) it errs in up
 // to half of the runs at delta 0.1 on a staircase of ten arms; the sum b_i + b_j, as published, takes 14% more
 // samples on COV-BOOST at delta 0.1 and 38% more at 0.01.)
 #pragma once

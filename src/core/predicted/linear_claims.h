@@ -14,7 +14,7 @@
 //
 //     w = D r + eta,   r = Q u / u'Q u,   eta ~ N(0, R),   R = kappa (Q - Q u u'Q / u'Q u).
 //
-// As u'r = 1 and R u = 0, the steps there hold with u in the place of the vector of ones: W V u = u, H V u = 0,
+// As u'r = 1 and R u = 0, the steps there hold with u instead of the vector of ones: W V u = u, H V u = 0,
 // c'V u = 1, and moving e along V u changes c'e only. What is needed is
 //
 //     v = u'V u,   q = u'Q u,   u'V Q^-1 V u,   k = u'Q (V + kappa Q)^-1 Q u,

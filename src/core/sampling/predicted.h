@@ -7,8 +7,8 @@
 // arms to predict again. In linear problems a result bears on all claims, and the rule goes on as before too.
 //
 // An account may be of no use though S1 is right and no claim looks false: a witness that looked safe at t_1
-// may all but tie with the answer it is to dominate. So while an account takes longer than was expected, the
-// share ASIDE of the pulls go as before the prediction, which tells of other witnesses.
+// may nearly tie with the answer it is to dominate. So while an account takes longer than was expected, the
+// share ASIDE of the pulls go as before the prediction, which informs on other witnesses.
 #pragma once
 
 #include "predicted/account.h"

@@ -26,7 +26,7 @@ def calibrate(
     ] = None,
     out: Annotated[
         Path,
-        typer.Option(help="CSV file to write or add to; tables go to a .md file beside it."),
+        typer.Option(help="CSV file to write or add to; tables go to a .md file next to it."),
     ] = Path("calibration.csv"),
     rule: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only this rule (repeat for more).")
@@ -105,8 +105,8 @@ def _check_out(out: Path) -> None:
     page = out.with_suffix(".md")
     if out.suffix != ".csv":
         raise InputError(
-            f"--out {quote(str(out))}: expected a name ending in .csv, beside which the tables "
-            f"are written as .md; choose such a name"
+            f"--out {quote(str(out))}: expected a name ending in .csv (tables go "
+            f"to a .md file next to it); choose such a name"
         )
     if not out.parent.is_dir():
         raise InputError(
@@ -179,7 +179,7 @@ def _measure(
     if known:
         typer.echo(
             f"\n{len(known)} of the cells asked for {'is' if len(known) == 1 else 'are'} kept "
-            f"as on file, with as many runs or more; --again measures anew"
+            f"as on file, with as many runs or more; --again measures them again"
         )
     typer.echo(f"\nwritten: {out}, {out.with_suffix('.md')}")
 

@@ -279,7 +279,7 @@ def _show(summary: Summary) -> None:
     table.add_column("arm")
     table.add_column("mean pulls", justify="right")
     table.add_column("optimal")
-    for title in ("proven in", "proven out"):
+    for title in ("proven optimal", "proven dominated"):
         table.add_column(title, justify="right")
     proven = figures["proven"] or {}
     by_pulls = sorted(figures["mean_pulls"].items(), key=lambda item: -item[1])

@@ -180,7 +180,7 @@ def verify(
 
 @study.command(epilog=examples("psips study heads"))
 def heads(store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
-    """Print the last hash of every study. Keep them where nobody can change them."""
+    """Print the last hash of every study. Keep them where no one can change them."""
     from psips.store import open_store
     from psips.study import Study
 

@@ -12,7 +12,7 @@ import typer
 from psips.errors import InputError, quote, unknown
 
 SQLITE = b"SQLite format 3\0"
-BESIDE = ("-wal", "-shm", "-journal")  # files that SQLite keeps beside its own
+BESIDE = ("-wal", "-shm", "-journal")  # files that SQLite keeps next to its own
 
 
 def check_target(path: Path, overwrite: bool) -> None:
@@ -55,7 +55,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def write_with(path: Path, write: Callable[[Path], object], private: bool = False) -> None:
-    """Have a file written beside its place, and move it there when it is complete.
+    """Have a file written next to its place, and move it there when it is complete.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ class Metric:
 
     @property
     def scale(self) -> dict[str, str]:
-        """What `psips.Problem` is told of it."""
+        """What `psips.Problem` learns about it."""
         return {
             "direction": self.direction,
             **({"transform": "log"} if self.log else {}),

@@ -31,7 +31,7 @@ class Option:
 
 
 def filled(text: str, values: dict[str, str]) -> str:
-    """Put values in the place of ``{name}``.
+    """Put values instead of ``{name}``.
 
     Examples
     --------

@@ -323,7 +323,7 @@ def read_cores(given: str) -> frozenset[int]:
 
 
 def _cores() -> set[int]:
-    """Return the cores that this process may use; empty where nobody can say."""
+    """Return the cores that this process may use; empty where no one can say."""
     return set(os.sched_getaffinity(0)) if hasattr(os, "sched_setaffinity") else set()
 
 

@@ -193,7 +193,7 @@ def autocorrelation(found: Residuals) -> list[Found]:
 
 
 def _moments(arms: Ints, sizes: Ints, f: int) -> tuple[float, float]:
-    """Mean and variance of e^T A e / e^T e, where A has 1/2 beside its diagonal.
+    """Mean and variance of e^T A e / e^T e, where A has 1/2 next to its diagonal.
 
     With M the projection that takes the means of the arms away, they follow from the traces of
     MA and MAMA. M = I - P, and P has 1/m where two results are of one arm with m results.

@@ -134,7 +134,7 @@ class Diagnosis:
 
     def __str__(self) -> str:
         count = f"{self.results:,} result{'' if self.results == 1 else 's'}"
-        head = f"{count} looked at: nothing speaks against what is assumed"
+        head = f"{count} looked at: no violations of the assumptions found"
         if self.findings:
             several = "" if len(self.findings) == 1 else "s"
             head = f"{count} looked at, {len(self.findings)} finding{several}"

@@ -109,7 +109,7 @@ class Fit:
             degrees = f"{self.degrees} and {self.of_noise} degrees of freedom"
             test = f"F {self.statistic:.4g} with {degrees}"
         if not self.rejected:
-            return f"nothing speaks against the linear model ({test}, {self._p})"
+            return f"no violation of the linear model found ({test}, {self._p})"
         words = [
             f"{one.arm} ({one.objective} {abs(one.errors):.1f} standard errors "
             f"{'above' if one.errors > 0 else 'below'} it)"

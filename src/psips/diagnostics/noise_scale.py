@@ -6,7 +6,7 @@ told before. So the estimates are medians of distances from medians, which such 
 change, and the few results behind them count by Student's t: of m results around their median,
 the median distance is worth 0.37 (m - 2) degrees of freedom.
 
-Of an arm by itself, few results tell little. What the other arms tell of its noise is the
+Of an arm by itself, few results tell little. What the other arms say about its noise is the
 median of their standard deviations, and it is worth two degrees of freedom, until the arm's own
 results tell more: noise that is twenty times that of the others is not taken for a slip, and a
 decimal point that has moved is.
@@ -30,7 +30,7 @@ FAR = 10.0  # standard deviations below which nothing is called far, however sur
 WORTH = 2.0  # degrees of freedom that other arms are worth
 LEAST = 20  # results of arms with three at least, from which on others tell anything
 NORMAL = 1.4826  # standard deviations of a normal in its median distance from the median
-EFFICIENCY = 0.37  # of the median distance, beside the root mean square
+EFFICIENCY = 0.37  # of the median distance, next to the root mean square
 SMALL = (1.495, 1.363, 1.206, 1.200, 1.140, 1.129, 1.107)  # corrections for 3, 4, .. results
 
 

@@ -21,7 +21,7 @@ from psips.errors import InputError, unknown
 
 KINDS = ("threads", "processes", "asyncio")
 Function = Callable[[Any, Any], Any]
-FREE, STARTING = -1, -2  # in the place of the number of a call
+FREE, STARTING = -1, -2  # instead of the number of a call
 
 
 class Done(NamedTuple):

@@ -39,7 +39,7 @@ class Desk(Protocol):
         """Note that a call will have no values, and is not to be made again."""
 
     def leave(self, asks: Sequence[Ask]) -> None:
-        """Take back what nobody will answer."""
+        """Take back what no one will answer."""
 
 
 class SessionDesk:
@@ -68,7 +68,7 @@ class SessionDesk:
         self.session.cancel(ask.arm, block=ask.item, again=False)
 
     def leave(self, asks: Sequence[Ask]) -> None:
-        """Take back what nobody will answer."""
+        """Take back what no one will answer."""
         for ask in asks:
             self.session.cancel(ask.arm, block=ask.item)
 
@@ -111,7 +111,7 @@ class StudyDesk:
         self._given_up.append(ask)
 
     def leave(self, asks: Sequence[Ask]) -> None:
-        """Cancel the tickets that nobody will answer."""
+        """Cancel the tickets that no one will answer."""
         tickets = [ask.ticket for ask in (*asks, *self._given_up)]
         if tickets:
             self.study.cancel(*tickets, reason="no answer")

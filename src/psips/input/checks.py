@@ -56,7 +56,7 @@ def read_names(kind: str, given: Iterable[object]) -> tuple[str, ...]:
 def read_items(given: Iterable[object]) -> tuple[str, ...]:
     r"""Distinct names of items: any text, a whole question with its line breaks and emoji.
 
-    Nobody types them again, so that nothing in them is refused; they are escaped where they
+    No one types them again, so that nothing in them is refused; they are escaped where they
     are shown.
 
     Examples

@@ -1,4 +1,4 @@
-"""Tables beside a problem file: one header line, every cell where it belongs."""
+"""Tables next to a problem file: one header line, every cell where it belongs."""
 
 from __future__ import annotations
 

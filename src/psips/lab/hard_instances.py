@@ -19,7 +19,7 @@ from psips.problem.item_noise import ItemNoise
 from psips.problem.parameters import Ball
 from psips.problem.problem import Problem
 
-CLEAR = 0.5  # how clearly the arms that only stand around differ from the others, in sd
+CLEAR = 0.5  # how clearly the arms that are clear distractors differ from the others, in sd
 SPREAD = 2.0  # their standard deviation
 FAR = 100.0  # sd by which hopeless arms are behind
 TRIES = 10_000  # drawn before giving up
@@ -27,7 +27,7 @@ KINDS = ("dominated", "incomparable", "tied")
 
 
 class Truth(NamedTuple):
-    """A problem, its theta, the shape of its noise, and what a rule is not told of it."""
+    """A problem, its theta, the shape of its noise, and what a rule does not know of it."""
 
     problem: Problem
     theta: Floats

@@ -1,4 +1,4 @@
-"""Truths whose noise is not told to the rules: of other sizes from arm to arm, of other shapes.
+"""Truths whose noise the rules do not know: of other sizes from arm to arm, of other shapes.
 
 As in `psips.lab.hard_instances` each builder is deterministic. The noise that results have
 is that of ``known``; ``problem`` is what a rule is told.
@@ -37,7 +37,7 @@ def untold(
     shape: str = "gaussian",
     told: str = "per-arm",
 ) -> Truth:
-    """Arm 2 of 4 is worse than arm 1 by gap; variances from 1 / spread to spread, not told."""
+    """Arm 2 of 4 is worse than arm 1 by gap; variances from 1 / spread to spread, unknown."""
     check_positive("gap", gap)
     check_positive("spread", spread)
     check_count("d", d, 1)
@@ -117,7 +117,7 @@ def untold_linear(
     rho: float = 0.0,
     seed: int = 0,
 ) -> Truth:
-    """Linear arms in any units, as `linear` has them; the noise is not told."""
+    """Linear arms in any units, as `linear` has them; the noise is unknown."""
     made = linear(K, h, d, norm, scale, unit, answers=answers, seed=seed)
     return _untold("untold-linear", made.problem, made.theta, unit**2 * equal(d, rho))
 
@@ -140,7 +140,7 @@ def untold_line(
 
 
 def _untold(name: str, like: Problem, theta: Floats, covariance: Floats) -> Truth:
-    """Return a truth with the features of another problem, and noise that is not told."""
+    """Return a truth with the features of another problem, and unknown noise."""
     data = {**like.to_dict(), "name": name}
     d = theta.shape[1]
     data["objectives"] = [f"objective {c + 1}" for c in range(d)]

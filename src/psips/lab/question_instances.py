@@ -1,4 +1,4 @@
-"""Truths beside the edge of what was asked: a hair beyond a tolerance, or beside a limit.
+"""Truths next to the edge of what was asked: slightly beyond a tolerance, or next to a limit.
 
 As in `psips.lab.hard_instances` each builder is deterministic, and differences are in
 standard deviations of one measurement, of arms that are not loud.
@@ -90,7 +90,7 @@ def beside_limit(
     tolerance: float = 0.0,
     told: str = "given",
 ) -> Truth:
-    """Options a little beside a limit, of toxicity mostly; the last has loud sd."""
+    """Options a little next to a limit, of toxicity mostly; the last has loud sd."""
     check_positive("by", by)
     if kind not in SIDES:
         raise unknown("kind", kind, SIDES)

@@ -1,7 +1,7 @@
 """Truths with many near-ties at once, of any structure: a search for rules that err draws them.
 
 Rules err most where several things tie. So values are drawn from a few
-levels far apart, and those on one level differ by a hair.
+levels far apart, and those on one level differ slightly.
 """
 
 from __future__ import annotations

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from psips.session.status import Status
     from psips.simulation.planning import Plan
 
-SHORT = 26  # letters of a name of which two fit beside each other in a narrow figure
-WIDE = 6.0  # inches of a figure that has room for a legend beside the axes
+SHORT = 26  # letters of a name of which two fit side by side in a narrow figure
+WIDE = 6.0  # inches of a figure that has room for a legend next to the axes
 
 
 def front(
@@ -214,7 +214,7 @@ def allocation(plan: Plan, ax: Axes | None = None) -> Axes:
 
 
 def plan(found: Plan) -> Figure:
-    """Draw `samples` and `allocation` beside each other, as one figure."""
+    """Draw `samples` and `allocation` side by side, as one figure."""
     arms = min(20, len(found.mean_pulls))
     figure = _figure((12.5, max(3.6, 1.4 + 0.26 * arms)))
     samples(found, figure.add_subplot(1, 2, 1))
@@ -237,7 +237,7 @@ def _pair(problem: Problem, objectives: Sequence[str] | None) -> tuple[int, int]
 
 
 def _probability(ax: Axes, results: Any, value: Any, level: Any, delta: float) -> None:
-    floor = 1e-12  # below it nobody reads the axis
+    floor = 1e-12  # below it no one reads the axis
     label = "probability of another Pareto set"
     ax.semilogy(results, np.maximum(value, floor), color=BLUE, label=label)
     ax.axhline(delta, linestyle="--", color=VERMILION, label=f"delta = {delta:g}")
@@ -260,7 +260,7 @@ def _legend(ax: Axes, known: Status) -> None:
 
 
 def _legend_beside(ax: Axes) -> None:
-    """Put the legend beside the axes, or below them if the figure is narrow."""
+    """Put the legend next to the axes, or below them if the figure is narrow."""
     figure: Any = ax.figure.figure  # that of a subfigure is the whole
     below = figure.get_figwidth() < WIDE and figure.get_constrained_layout()
     if not below:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def comparison(found: Comparison) -> Figure:
-    """Draw designs beside each other: what they take, and how often they are wrong."""
+    """Draw designs side by side: what they take, and how often they are wrong."""
     from matplotlib import pyplot
 
     rows = len(found.designs)

@@ -1,4 +1,4 @@
-"""Names beside points, placed so that they cover as little as possible."""
+"""Names next to points, placed so that they cover as little as possible."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def write_names(
     needed: Collection[int] = (),
     line: Floats | None = None,
 ) -> None:
-    """Write names beside their points, where they cover the least of what is there already.
+    """Write names next to their points, where they cover the least of what is there already.
 
     A name that would be written over another is left out, unless it is needed; ``line`` has
     the corners (m, 2) of a line to keep clear of.

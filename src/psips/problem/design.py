@@ -58,7 +58,7 @@ def design_steps(
 
 
 def spanning_rows(B: Floats) -> list[int]:
-    """Choose r rows of ``B`` (K, r) that span: each the longest beside the earlier ones' span.
+    """Choose r rows of ``B`` (K, r) that span: each the longest next to the earlier ones' span.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 One result of an arm tells all of such a metric: comparisons and limits in it are facts. So the
 kernels are given the other metrics, what is left of the problem (`without`), and the facts
-beside them: between whom a comparison is open at all, and who breaks a limit (`state_facts`).
+next to them: between whom a comparison is open at all, and who breaks a limit (`state_facts`).
 What a fact says of two answers is in `src/core/constraint.h`.
 """
 

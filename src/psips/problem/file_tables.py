@@ -152,7 +152,7 @@ def check_exactly(kind: str, given: Mapping[str, object], expected: tuple[str, .
 
 
 def beside(path: Path, data: Mapping[str, Any], key: str) -> Path | None:
-    """Path of a table that the file names, looked for beside it."""
+    """Path of a table that the file names, looked for next to it."""
     name = optional(data, key, str)
     return None if name is None else path.parent / name
 

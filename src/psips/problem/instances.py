@@ -43,7 +43,7 @@ class Instance:
     results : Results, optional
         Raw results, if measurements are to be rows drawn from them.
     truth : Problem, optional
-        The same problem with the noise that results have, where ``problem`` is not told.
+        The same problem with the noise that results have, where ``problem`` is unknown.
     items : ItemNoise, optional
         If results share items, how they scatter between items and within them.
     params : dict

@@ -88,7 +88,7 @@ def read_item_noise(
     if covariance is None:
         raise InputError(
             "the covariance of one result is needed to simulate it: give the guess of the "
-            "noise a 'covariance' beside 'between'"
+            "noise a 'covariance' next to 'between'"
         )
     exact = [name for name, scale in zip(names, problem.scales, strict=True) if scale.exact]
     matrix = read_some(names, covariance, exact)

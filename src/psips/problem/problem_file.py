@@ -1,4 +1,4 @@
-"""Problem files: a TOML file with CSV tables beside it, as docs/problem-file.md describes."""
+"""Problem files: a TOML file with CSV tables next to it, as docs/problem-file.md describes."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def read_problem_file(path: str | os.PathLike[str]) -> ProblemFile:
     Parameters
     ----------
     path : path of a TOML file
-        Tables are looked for beside it.
+        Tables are looked for next to it.
 
     Examples
     --------
@@ -374,7 +374,7 @@ def _costs(path: Path, data: Mapping[str, Any]) -> Any:
     table = read_csv(path.parent / costs)
     if len(table.columns) != 1:
         raise InputError(
-            f"{shown(costs)} must have one column of costs beside the arms, got "
+            f"{shown(costs)} must have one column of costs next to the arms, got "
             f"{len(table.columns)}"
         )
     return dict(zip(table.names, table.rows[:, 0].tolist(), strict=True))

@@ -247,7 +247,7 @@ def _assumptions(found: Diagnosis) -> str:
         verdict = '<p class="answer warning">The results are not as assumed, and what is '
         verdict += "promised may not hold; what was found is below.</p>"
     else:
-        verdict = "<p>Nothing speaks against it.</p>" if found.scatter else ""
+        verdict = "<p>No violations found.</p>" if found.scatter else ""
     rows = [
         [one.kind, f"{one.what[0].upper()}{one.what[1:]}.", one.chance, f"{one.advice}."]
         for one in found.findings

@@ -1,6 +1,6 @@
 """How a report looks: style, tables and figures as HTML that needs nothing else.
 
-On a narrow screen each row of a table becomes a card, with the headings beside the cells, so
+On a narrow screen each row of a table becomes a card, with the headings next to the cells, so
 that nothing is cut off; figures are small enough for their letters to stay readable there.
 """
 
@@ -102,7 +102,7 @@ def table(
 
 
 def figures(drawn: Sequence[Any], caption: str, legend: str = "") -> str:
-    """Write figures of matplotlib with one caption, beside each other where there is room."""
+    """Write figures of matplotlib with one caption, side by side where there is room."""
     several = " several" if len(drawn) > 1 else ""
     pictures = "\n".join(_svg(figure) for figure in drawn)
     return (

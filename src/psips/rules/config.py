@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 BY_PROOFS = "certified"  # the stopping rule that can have another goal than the whole set
 OWN = "own"  # the stopping rule of the sampling rule; the calibration of the stopping rule
 NO_CALIBRATION = "heuristic"  # what a rule says that has none
-UNSAID: Any = object()  # in the place of a delta that was left out
+UNSAID: Any = object()  # instead of a delta that was left out
 FIELDS = (
     *("delta", "sampling", "stopping", "calibration", "draws", "tracking", "tuning"),
     *("expected_results", "confidence"),
@@ -61,7 +61,7 @@ class Rules:
         "predicted" are always proven, and "bayes" is a Bayesian statement by the problem's
         prior, or a flat one, which bounds no error rate. Rules without a calibration say
         "heuristic", which means nothing there. `dataclasses.replace` keeps what was chosen so;
-        give "own" to have it chosen anew.
+        give "own" to have it chosen again.
     tuning : Tuning or mapping
         Constants of the rules by name: ``{"alpha": 0.5}``; see `psips.rules.tuning`.
     expected_results : number or (low, high), optional

@@ -160,7 +160,7 @@ def assumed(problem: Problem) -> str:
     ranges = "binary" if all(scale.binary for _, scale in pairs) else "in the ranges registered"
     found = (
         "the mean of each arm stays the same and results "
-        f"{'are' if ranges == 'binary' else 'lie'} {ranges}, whatever their law is"
+        f"{'are' if ranges == 'binary' else 'lie'} {ranges}, for any distribution"
     )
     if free:
         found += f", but Gaussian, of any variance, in {', '.join(free)}"

@@ -52,7 +52,7 @@ class Calibrated(NamedTuple):
 
 CALIBRATION = {
     "measured": Calibrated(
-        "of 'glr': errs at most delta wherever errors were looked for; not proven",
+        "of 'glr': the error rate stayed below delta in all simulations; not proven",
         codes.MEASURED,
         MEASURED,
     ),
@@ -126,7 +126,7 @@ class StoppingRule:
     limited : str
         Its step where answers have to keep limits; "" if it is not made for them.
     price : str
-        How many measurements it takes beside the default, if it is proven and worth its price.
+        Measurements it takes compared with the default, if it is proven and worth its price.
     measured : tuple
         Pairs of a calibration and kappa with which `psips lab calibrate` measures it.
     misfit : callable

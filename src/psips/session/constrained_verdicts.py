@@ -124,7 +124,7 @@ def with_facts(
 ) -> tuple[Floats, Floats, Floats]:
     """Return evidence with what exact metrics say, which is certain.
 
-    A limit more, for theirs together, and in the place of leads the most and the least of them:
+    A limit more, for theirs together, and instead of leads the most and the least of them:
     z has left x behind where an exact metric says that x never beats it, and does not dominate
     x where one says that it never holds x.
     """

@@ -394,7 +394,7 @@ class Engine:
         return interruptible(weigh_smaller, search, calibration, self._spare)
 
     def _predict(self) -> None:
-        """Turn to a set that is predicted anew, and weigh what speaks for it."""
+        """Turn to a set that is predicted again, and weigh what speaks for it."""
         belief, posterior, front = self.belief, self._search.posterior, self.front
         hopeful = conclude_account(posterior, front, self.account, self._outcome)
         self.predictions.turn_to(front.inside, belief.pulls, belief.B, bool(hopeful))
@@ -531,7 +531,7 @@ class Engine:
     def restore(self, state: dict[str, Any]) -> None:
         """Take over the state of ``snapshot``; one that is damaged is one of UNREADABLE."""
         if state.get("format") != FORMAT:
-            raise ValueError(f"format {state.get('format')!r} in the place of {FORMAT}")
+            raise ValueError(f"format {state.get('format')!r} instead of {FORMAT}")
         if "centre" in state and not self.centre.any():  # with a prior it is there already
             centre = np.array(state["centre"], np.float64)
             require(centre.shape == self.centre.shape, "the centre has another size")

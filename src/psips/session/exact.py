@@ -136,7 +136,7 @@ class Exact:
         self._varied |= self._eligible
 
     def forget(self) -> None:
-        """Let go of results that nobody will have to be told again."""
+        """Let go of results that no one will have to be told again."""
         if self.rows and not self._open.any():
             self.rows.clear()
 

@@ -36,11 +36,11 @@ class Items:
         self._arms = arms
         self._places = {name: i for i, name in enumerate(self.names)}
         self._told: list[set[int]] = [set() for _ in arms]
-        self._open: Counter[tuple[int, int]] = Counter()  # asked for and not told
+        self._open: Counter[tuple[int, int]] = Counter()  # asked for, without a result yet
         self._from = [0] * len(arms)  # all before it were seen
 
     def next(self, arm: int) -> int | None:
-        """Place of the first item that an arm was neither told of nor asked for, or None."""
+        """Place of the first item that an arm has no result of and no ask for, or None."""
         told, place = self._told[arm], self._from[arm]
         while place in told or (arm, place) in self._open:
             place += 1
@@ -69,7 +69,7 @@ class Items:
         self._from = [self._add(name) if place < 0 else place] * len(self._arms)
 
     def set_open(self, asked: Iterable[tuple[int, str]]) -> None:
-        """Make these the items that were asked for, by arm, and are not told."""
+        """Make these the items that were asked for, by arm, and have no result yet."""
         self._open = Counter()
         for arm, name in asked:
             place = self.place(name)
@@ -107,7 +107,7 @@ class Items:
             del self._open[arm, place]
 
     def cancel(self, arm: int, name: str) -> None:
-        """Take back an ask; the arm meets the item again, unless it was told of it."""
+        """Take back an ask; the arm meets the item again, unless it was measured on it."""
         place = self.place(name)
         if (arm, place) not in self._open:
             raise InputError(
@@ -125,14 +125,14 @@ class Items:
         self._told[arm].add(place)
 
     def exchange(self, ask: tuple[int, str], other: tuple[int, str]) -> None:
-        """Let an arm and its item have been asked for in the place of another ask."""
+        """Let an arm and its item have been asked for instead of another ask."""
         self.cancel(*ask)
         arm, name = other
         place = self.place(name)
         self._open[arm, self._add(name) if place < 0 else place] += 1
 
     def asked(self, arm: int) -> list[str]:
-        """Items that an arm was asked for and not told of, the latest last."""
+        """Items that an arm was asked for and has no result of, the latest last."""
         return [self.names[place] for a, place in self._open if a == arm]
 
     def place(self, name: str) -> int:
@@ -141,7 +141,7 @@ class Items:
 
     @property
     def all_told(self) -> bool:
-        """Whether every arm was told of every item of a list."""
+        """Whether every arm was measured on every item of a list."""
         return self.finite and all(len(told) == len(self.names) for told in self._told)
 
     @property

@@ -3,7 +3,7 @@
 The precision of theta is then (h d, h d), see src/core/belief/joint.h, and everything follows
 from it and from B, which are sums over results. If the noise is to be estimated as well, one
 covariance for all arms is, by EM: values that are missing are expected from those that are
-there, around the fit. It is estimated anew whenever the results have grown by EVERY, and has
+there, around the fit. It is estimated again whenever the results have grown by EVERY, and has
 Student's tail as in src/core/belief/noise_estimate.h, by the objective with the fewest values.
 """
 
@@ -22,7 +22,7 @@ from psips.state.belief import RESULTS, SPANNED
 from psips.state.search import AGE, SearchState
 from psips.state.source import Source
 
-EVERY = 0.02  # growth of the results after which the noise is estimated anew
+EVERY = 0.02  # growth of the results after which the noise is estimated again
 FIRST, NEXT = 30, 3  # steps of EM: at first, and where the last estimate is the start
 
 
@@ -108,7 +108,7 @@ class JointEngine(Engine):
     # ---------------------------------------------------------------- noise to be estimated
 
     def _fit(self) -> None:
-        """Estimate the noise anew, and with it everything else."""
+        """Estimate the noise again, and with it everything else."""
         model, belief = self.model, self.belief
         arms, values = np.array(self._arms), np.array(self._values)
         seen = np.isfinite(values)
@@ -259,7 +259,7 @@ class JointEngine(Engine):
 
 
 def precision_of(S: Floats, seen: Mask) -> Floats:
-    """Return Q (d, d): what a result with the objectives ``seen`` tells of its mean.
+    """Return Q (d, d): what a result with the objectives ``seen`` says about its mean.
 
     Examples
     --------

@@ -32,12 +32,12 @@ from psips.state.belief import RESULTS
 from psips.state.model import POOLED
 from psips.state.search import AGE, SearchState
 
-EVERY = 0.02  # growth of the results after which the variances are estimated anew
+EVERY = 0.02  # growth of the results after which the variances are estimated again
 FIRST, NEXT = 30, 4  # steps of EM: at first, and where the last estimates are the start
 LEAST = 0.05  # variance between blocks over that within, for what blocks weigh in the former
 LARGEST = 100.0  # factor on the variance between blocks for its being estimated
 ALIKE = 1e-6  # least share of p (1 - p) within blocks: arms may agree on all items so far
-OLD = 1 << 40  # age of a cover that has to be built anew
+OLD = 1 << 40  # age of a cover that has to be built again
 
 
 class Results:
@@ -203,7 +203,7 @@ class MixedEngine(Engine):
         self._solve()
 
     def fit(self) -> None:
-        """Estimate the variances anew, and with them everything else."""
+        """Estimate the variances again, and with them everything else."""
         known = self.informed and self._sound
         if self.belief.pulls.min() < self.model.noise.least:
             return
@@ -240,7 +240,7 @@ class MixedEngine(Engine):
     def _estimate_between(self) -> Floats:
         """Covariance (d, d) of block effects: of two results of one block, of different arms.
 
-        A block with n results tells of it as a value with variance (rho + 1 / n)^2.
+        A block with n results informs on it as a value with variance (rho + 1 / n)^2.
         """
         data, d = self.data, self.model.d
         n = data.counts.sum(axis=1)

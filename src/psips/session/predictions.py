@@ -1,7 +1,7 @@
 """The sets that the rule 'predicted' has predicted, each with an account of the evidence.
 
 An account is opened on a few results, and may be of little use though its set is right: a
-witness that looked safe then may all but tie with the answer that it is to dominate. So it is
+witness that looked safe then may nearly tie with the answer that it is to dominate. So it is
 looked at again when it has taken PATIENCE times what was expected, and now and then from there
 on: the same set is predicted again if that is expected to cost less than 1 / PATIENCE of what
 was spent on the account.

@@ -290,7 +290,7 @@ class Session:
 
     @property
     def pulls(self) -> dict[str, int]:
-        """Number of results told of each arm."""
+        """Number of results of each arm."""
         counts = self.engine.belief.pulls.tolist()
         return {arm: int(n) for arm, n in zip(self.problem.arms, counts, strict=True)}
 
@@ -382,7 +382,7 @@ class Session:
         return arm if costs[arm] <= spare else -1
 
     def tell(self, arm: Any, values: Any = _ABSENT, *, block: object = None) -> None:
-        """Take in one result, or a table of many, and judge the evidence anew.
+        """Take in one result, or a table of many, and judge the evidence again.
 
         Results need not have been asked for. They are checked before anything changes: a
         call that raises leaves the session as it was. A table is judged once, at its end.

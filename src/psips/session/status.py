@@ -53,7 +53,7 @@ class Status:
         of an answer that has several.
     evidence : dict
         What the stopping rule compares; ``fraction`` is 0 at the start and 1 at the stop, and
-        no share of the way: `progress` tells of that.
+        no share of the way: `progress` describes that.
         The rule ``glr`` has ``evidence`` and ``threshold``. So has
         ``bayes`` (-log of the probability of another set, and log(1 / delta)). ``certified``,
         ``ape`` and ``elimination`` have the number ``settled``
@@ -268,7 +268,7 @@ def status_of(
 
 
 def with_exact(status: Status, problem: Problem, exact: Exact) -> Status:
-    """Return a status of what exact metrics leave of a problem with these beside it."""
+    """Return a status of what exact metrics leave of a problem with these next to it."""
     if exact.front:  # every metric is exact: the run itself knows nothing
         answers = insert_exact(status.answers, problem, exact)
         answers["probability"] = np.isin(np.arange(problem.n), exact.front).astype(float)

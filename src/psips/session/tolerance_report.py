@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SUGGESTED = (0.05, 0.1, 0.2)  # standard deviations of one result
 PARTS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # the same, of the tolerance that ends a run
 FEW = 0.01  # a probability below which a change is not worth a word
-MOST_REPLAYED = 20_000  # results; of more nobody waits for what might have been
+MOST_REPLAYED = 20_000  # results; of more no one waits for what might have been
 
 MEANING = (
     "a set is right if nothing in it is beaten by more than the tolerance in every objective, "

@@ -56,7 +56,7 @@ class Verdict:
     answer : str
     verdict : "in", "out" or "open"
     rival : str or None
-        Out: who dominates it, or None if that is not told apart. In: None. Open: of a
+        Out: who dominates it, or None if that is unknown apart. In: None. Open: of a
         candidate the rival that takes (about) the most further results to tell from it; of
         any other answer the candidate that takes the fewest to be proven to dominate it.
         Linear problems: the rival that there is the least evidence against, and the candidate

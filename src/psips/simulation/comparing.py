@@ -1,4 +1,4 @@
-"""Designs beside each other: samples, cost and the chance of a wrong set, by simulation."""
+"""Designs side by side: samples, cost and the chance of a wrong set, by simulation."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Compared:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Designs beside each other.
+    """Designs side by side.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def compare(
     cap: int = 100_000,
     progress: Callable[[str], None] | None = None,
 ) -> Comparison:
-    """Simulate designs, run i of each with the same seed, and put what came beside each other.
+    """Simulate designs, run i of each with the same seed, and put what came side by side.
 
     Parameters
     ----------

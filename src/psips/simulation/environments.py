@@ -66,7 +66,7 @@ class Environment(ABC):
         return self._with_facts(arm, x)
 
     def _with_facts(self, arm: int, x: Floats) -> Floats:
-        """Return values of noisy metrics with those of exact ones beside them."""
+        """Return values of noisy metrics with those of exact ones next to them."""
         facts = self.problem.noisy.facts
         if facts is None:
             return x
@@ -361,7 +361,7 @@ def environment_of(instance: Instance) -> Environment:
         if instance.items is None or instance.results is not None:
             raise InputError(
                 "to simulate results that share items, say how much of their variance is "
-                "between items: add 'between' to the guess of the noise, in the place of raw "
+                "between items: add 'between' to the guess of the noise, instead of raw "
                 "results (which `psips matrix` replays)"
             )
         shape = "gaussian" if instance.noise == "bernoulli" else instance.noise

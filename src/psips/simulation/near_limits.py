@@ -1,4 +1,4 @@
-"""Near-ties where there are limits: answers beside a limit, and beside each other.
+"""Near-ties where there are limits: answers next to a limit, and side by side.
 
 An answer of the set has to be told from each of its limits, and from every other answer of the
 set. Any other answer is out for one reason, the clearest: a limit that it breaks, or an answer

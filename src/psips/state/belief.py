@@ -46,14 +46,14 @@ class Scatter(Record):
 class Belief(Record):
     """Sufficient statistics and the posterior they give; updated in place."""
 
-    pulls: Floats  # (K,) results told of each arm
+    pulls: Floats  # (K,) results of each arm
     N: Floats  # (K,) the same, with those that a prior is worth
     B: Floats  # (h, d) sum of a x^T
     theta: Floats  # (h, d) posterior mean
     V: Floats  # (h, h) precision, (0, 0) if unstructured; (h d, h d) if joint
     F: Floats  # (h, h) factor of V^-1, (0, 0) if unstructured
     tally: Ints  # (3,) results told; rank-one updates since F was factored; arms span
-    sums: Floats  # (K, d) of the results told of each arm, (0, 0) if unstructured
+    sums: Floats  # (K, d) of the results of each arm, (0, 0) if unstructured
     scatter: Scatter  # how results scatter, where the noise is not known or values are missing
     G: Floats  # (n d, n d) covariance of all answers' means if joint, (0, 0) otherwise
     X: Floats  # (h d, n d) that of theta with them, likewise; G itself if unstructured

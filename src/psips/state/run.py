@@ -46,7 +46,7 @@ class Options(Record):
     learner: int
     tracking: int
     eta: float
-    halves: bool  # eta by Algorithm 2, "Estimate and Halve", in the place of that number
+    halves: bool  # eta by Algorithm 2, "Estimate and Halve", instead of that number
     alpha: float
     calibration: Calibration
     target: Floats  # (K,) weights of the oracle, (0,) otherwise
@@ -81,9 +81,9 @@ def empty_learner(model: Model) -> Learner:
 
 @record
 class Design(Record):
-    """A design to respond to, for Track-and-Stop; written anew each time."""
+    """A design to respond to, for Track-and-Stop; written again each time."""
 
-    posterior: Posterior  # with weights in the place of pulls
+    posterior: Posterior  # with weights instead of pulls
     V: Floats  # (h, h) its precision, (0, 0) if unstructured
 
 

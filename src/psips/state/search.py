@@ -20,7 +20,7 @@ CAPACITY = 4096  # half-spaces a cover may hold; a larger one is not built
 LARGE_CAPACITY = 32768  # the same, beyond a hundred answers
 # Stages of a cover's life.
 EAGER, BUILT, FULL, LEAVING = range(4)
-# Places in Cover.life: its stage; its records; since it was built rounds, proposals in vain.
+# Places in Cover.life: its stage; its records; since it was built rounds, rejected proposals.
 STAGE, RECORDS, AGE, REJECTED = range(4)
 # Places in Cover.reach: distance of the nearest piece; from which on pieces were left out; the
 # largest inflation of any draw that it has to serve.

@@ -52,7 +52,7 @@ def _file_engine(file: Path, create: bool) -> tuple[Engine, bool]:
         mode = "ro"
         wal = Path(f"{file}-wal")
         if not wal.exists() or wal.stat().st_size == 0:
-            mode = "ro&immutable=1"  # nobody can be writing, and no file can be made beside it
+            mode = "ro&immutable=1"  # no one can be writing, and no file can be made next to it
     if mode == "rwc":
         _make_private(file)
     uri = f"file:{quote(str(file.absolute()))}?mode={mode}"
@@ -69,7 +69,7 @@ def _file_engine(file: Path, create: bool) -> tuple[Engine, bool]:
 def _make_private(file: Path) -> None:
     """Make the file of a new store, which its owner alone may read.
 
-    What SQLite keeps beside it, in -wal and -shm, gets the same permissions.
+    What SQLite keeps next to it, in -wal and -shm, gets the same permissions.
     """
     with suppress(OSError):  # SQLite says why
         os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))

@@ -48,8 +48,7 @@ def read_format(connection: Connection, url: str) -> int:
     views = sorted(set(found.get_view_names()) & set(TABLES.tables))
     if views:
         raise StoreError(
-            f"the store {url} has a view in the place of its table {views[0]!r}: restore a "
-            "backup"
+            f"the store {url} has a view instead of its table {views[0]!r}: restore a backup"
         )
     if ABOUT.name in names:
         version = _stated_format(connection, url)

@@ -43,7 +43,7 @@ SIGN_INS = sa.Table(
 
 
 class Token(NamedTuple):
-    """What is known of a token; nobody can make the token of it."""
+    """What is known of a token; no one can make the token of it."""
 
     hash: str
     name: str
@@ -81,7 +81,7 @@ class Tokens:
         self._there = False  # the tables; they never go
 
     def needed(self) -> bool:
-        """Whether there is a token, of whatever state: nobody gets in without one then."""
+        """Whether there is a token, of whatever state: no one gets in without one then."""
         if not self._there:
             with self._store._connection() as connection:
                 self._there = sa.inspect(connection).has_table(SIGN_INS.name)
@@ -189,7 +189,7 @@ class Tokens:
 
 
 def _digest(secret: str) -> str:
-    """Hash a secret of 256 random bits, which nobody can guess from it, however fast."""
+    """Hash a secret of 256 random bits, which no one can guess from it, however fast."""
     return hashlib.sha256(secret.encode(errors="surrogatepass")).hexdigest()
 
 

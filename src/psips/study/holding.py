@@ -3,7 +3,7 @@
 The noise is registered, so it can be said what it cannot do: put two results of one arm
 more than ``limit`` standard deviations of their difference apart, by the noise of that arm
 where each has its own. A result that far from all others of its arm is held. If the arm has one
-other result only, nobody knows which of the two is wrong, and both are held, until a third
+other result only, no one knows which of the two is wrong, and both are held, until a third
 agrees with one of them. An arm's only result has none to be compared with: if it lies that far
 outside everything that was measured of other arms, it waits for a second that agrees with it.
 

@@ -164,7 +164,7 @@ def check_rows(problem: Problem, ledger: Ledger, rows: Iterable[Row]) -> tuple[l
 def asked_row(problem: Problem, ledger: Ledger, row: Row) -> dict[str, Any]:
     """Return a row as an event would have it; what cannot be recorded as a text.
 
-    A ticket says what arm and item are meant, whether they stand beside it or not.
+    A ticket says what arm and item are meant, whether they stand next to it or not.
     """
     ticket, arm, item = (_text(row.cells.get(column)) for column in (TICKET, ARM, ITEM))
     item = item if problem.blocks else None

@@ -155,17 +155,17 @@ def _check_names(signers: Path) -> None:
     for every in names.values():
         if len(every) > 1:
             raise InputError(
-                f"{signers.name} lists one key for {listing(sorted(every))}, so that nobody "
+                f"{signers.name} lists one key for {listing(sorted(every))}, so that no one "
                 "can say who signed: give each key one name"
             )
 
 
 def _one_name(said: str) -> str:
-    """Return whose key it is; a pattern is nobody's name."""
+    """Return whose key it is; a pattern is no one's name."""
     name = said.split("\n")[0].strip()
     if any(c in name for c in "*?!,"):
         raise InputError(
-            f"the key is listed for {quote(name)}, so that nobody can say who signed: give "
+            f"the key is listed for {quote(name)}, so that no one can say who signed: give "
             "each key one name"
         )
     return name

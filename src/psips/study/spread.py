@@ -1,4 +1,4 @@
-"""The noise of the results that count beside the one registered: promises rest on that."""
+"""The noise of the results that count, and the one registered: promises rest on that."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Asks are made again and must give the arms in the log; results are told again. Whatever
 changes the past (a correction, a withdrawal, a confirmation, a result that puts an earlier
-one in doubt) has the sessions built anew from the first event, with the results as they
+one in doubt) has the sessions built again from the first event, with the results as they
 count now and with the arms that were asked for at the time.
 
 One session asks and another judges: the second never hears of tickets, so what it says

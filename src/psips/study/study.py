@@ -399,7 +399,7 @@ class Study:
     ) -> Receipt:
         """Replace the values of a result; the old ones stay in the log.
 
-        What is known is worked out anew, as if the result had been right from the start.
+        What is known is worked out again, as if the result had been right from the start.
         The asks made meanwhile stay what they were.
 
         Parameters

@@ -45,7 +45,7 @@ def backup(store: Store, file: Path) -> dict[str, str]:
         for name, events in logs.items():
             with made.writing(name) as writer:
                 writer.copy(events)
-        with made.engine.connect() as connection:  # one file, without others beside it
+        with made.engine.connect() as connection:  # one file, without others next to it
             connection.exec_driver_sql("ROLLBACK")
             connection.exec_driver_sql("PRAGMA journal_mode=DELETE")
     return {name: events[-1].hash for name, events in logs.items()}
@@ -80,7 +80,7 @@ def restore(store: Store, file: Path, only: str | None = None) -> dict[str, str]
 def import_export(store: Store, file: Path) -> tuple[str, str]:
     """Take in the log of a JSON export; return the study's name and its head.
 
-    The hashes are worked out anew from what the file says, so the head is that of the
+    The hashes are worked out again from what the file says, so the head is that of the
     exported study, or the file is refused.
 
     Parameters

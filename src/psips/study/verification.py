@@ -104,7 +104,7 @@ def _replay(events: Sequence[Event], kept: Snapshot | None) -> tuple[State, list
     last; between them that would take one replay for each change.
     """
     if kept is not None and f'"version":"{VERSION}"' not in (kept.open() or ""):
-        kept = None  # nobody would use it
+        kept = None  # no one would use it
     last = _last_change(events)
     stops = {last, len(events)} | ({kept.seq} if kept else set())
     problems = []

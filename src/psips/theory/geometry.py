@@ -98,7 +98,7 @@ class Complexity:
         Best responses it took.
     unique : bool
         Whether no other set is right; False only with a tolerance (and always with limits
-        beside it, where that is not looked at).
+        next to it, where that is not looked at).
     """
 
     t_star: float

@@ -159,12 +159,12 @@ async def _http(request: Request, error: Exception) -> Response:
 
 
 async def _left(request: Request, _: Exception) -> Response:
-    """Take note of a client that left before its request had arrived: nobody reads this."""
+    """Take note of a client that left before its request had arrived: no one reads this."""
     return await _http(request, HTTPException(MALFORMED))
 
 
 async def _broken(request: Request, error: Exception) -> Response:
-    """Hide what is nobody's fault but ours from the client, and log it."""
+    """Hide what is no one's fault but ours from the client, and log it."""
     LOG.error("a request failed", exc_info=error)
     detail = "the server failed, and its own log says why: look at the study's log before "
     detail += "you repeat the request"

@@ -36,7 +36,7 @@ class Person(NamedTuple):
 
 
 class Porter:
-    """Lets people in."""
+    """Authenticates requests."""
 
     def __init__(self, tokens: Tokens) -> None:
         self.tokens = tokens

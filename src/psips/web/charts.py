@@ -21,7 +21,7 @@ from psips.web.view_models import Answer, Course, Look
 
 WIDTH, HEIGHT = 640, 440
 LEFT, RIGHT, TOP, BOTTOM = 70, 14, 12, 52
-NAMED = 25  # points whose names are written beside them
+NAMED = 25  # points whose names are written next to them
 REGIONS = 200  # points up to which all have their region; of more, those not yet out
 ROW = 22  # height of an answer where there is one objective
 OTHER_METRICS = "Options behind the line may be optimal in metrics that are not shown."
@@ -232,7 +232,7 @@ def _staircase(
 
 
 def _names(named: Sequence[Answer], across: Axis, up: Axis, x: int, y: int) -> str:
-    """Write names beside points, where they do not lie over each other."""
+    """Write names next to points, where they do not lie over each other."""
     taken: list[tuple[float, float, float]] = []
     text = ""
     for answer in sorted(named, key=lambda a: a.mark):

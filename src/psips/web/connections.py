@@ -20,7 +20,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEAD_TIME = 10.0  # seconds from the first byte of a request to the end of its head
-REST_TIME = 20.0  # seconds for the rest of a body that nobody is interested in any more
+REST_TIME = 20.0  # seconds for the rest of a body that no one is interested in any more
 STALL_TIME = 30.0  # seconds in which nothing of an answer is taken
 CONNECTIONS = 1000
 OF_AN_ADDRESS = 200  # connections; a proxy that we trust has no such limit

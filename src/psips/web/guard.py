@@ -135,7 +135,7 @@ class Guard:
         return None
 
     def _identify(self, scope: Message) -> None:
-        """Note who calls the JSON interface; `RefusedError` if it is nobody we know."""
+        """Note who calls the JSON interface; `RefusedError` if it is no one we know."""
         request = Request(scope)
         if scope["path"] not in DOCUMENTATION:
             scope["psips.person"] = self._porter.by_token(request)

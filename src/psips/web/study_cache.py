@@ -123,7 +123,7 @@ class Desk:
 
 
 class Desks:
-    """The desks of a store. Studies are read ahead, so that nobody waits for a long log."""
+    """The desks of a store. Studies are read ahead, so that no one waits for a long log."""
 
     def __init__(self, store: DatabaseStore) -> None:
         self.store = store

@@ -67,7 +67,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Look:
-    """A study after an event; ``until`` is when a ticket expires, and it is to be made anew."""
+    """A study after an event; ``until`` is when a ticket expires, and it is made again."""
 
     event: int
     head: str

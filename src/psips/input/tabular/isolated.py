@@ -1,7 +1,7 @@
 """A file of somebody else, read in a process of its own with little time and memory.
 
 What a file says of its size may be a lie, and parsers of packed files have bugs: such a file
-may cost its reader the process, and nobody else anything.
+may cost its reader the process, and no one else anything.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class Survey:
         check_cells(self._name, found)
 
     def _parse(self, parser: expat.XMLParserType, part: IO[bytes]) -> None:
-        """Parse a part; a tag longer than all that may be beside cells is not waited for."""
+        """Parse a part; a tag longer than all that may be besides cells is not waited for."""
         given = 0
         while block := part.read(BLOCK):
             parser.Parse(block, False)

@@ -16,19 +16,19 @@ from psips.lab.calibration.ordinary import NAMES
 from psips.lab.calibration.questions import questions
 
 GROUPS = {
-    "ordinary": "Drawn without malice; ties are few and no closer than they happen to be.",
+    "ordinary": "Random, not adversarial; ties are few and no closer than they happen to be.",
     "deciding": "Each broke a rule that the ordinary families call sound.",
     "near-ties": "Two arms that differ by gap in one objective, and by lead in the others.",
-    "ties": "Values on a few levels, and on each a hair apart: near-ties of any structure.",
+    "ties": "Values on a few levels, and on each nearly tied: near-ties of any structure.",
     "worse": "Arm 2 is worse than arm 1 by gap in every objective.",
     "worse but one": "Arm 2 is worse than arm 1 by gap in all objectives but one.",
     "correlation": "Correlations near the edge of what is possible, of both signs.",
     "fronts": "All arms on a front, neighbours gap apart.",
     "just below": "Among other arms, one just below another, in all objectives or in one.",
     "linear": "Linear in several units, nearly collinear, transductive.",
-    "noise": "The noise is not told: its size is estimated, or nothing is assumed of it.",
+    "noise": "The noise is unknown: its size is estimated, or nothing is assumed of it.",
     "questions": (
-        "Truths beside the edge of what was asked: worse by 1.001 of the tolerance or above a "
+        "Truths next to the edge of what was asked: worse by 1.001 of the tolerance or above a "
         "limit by a little, equal options, dose-finding trials. Without told= the noise is "
         "given; loud is the standard deviation of the last option; a tolerance= of other "
         "instances is in standard deviations of one result in each objective."
@@ -54,7 +54,7 @@ def _ordinary() -> list[Family]:
 
 
 def _deciding() -> list[Family]:
-    """Return the cells by which rules were found wanting."""
+    """Return the cells by which rules were broken."""
     return [
         *(Family("deciding", "near-tie", {"gap": gap}) for gap in (0.1, 0.03, 0.01)),
         Family("deciding", "near-tie", {"gap": 0.05, "d": 2, "lead": 2.0}),

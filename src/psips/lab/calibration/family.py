@@ -15,7 +15,7 @@ from psips.problem.instances import Instance
 
 CAP = 3_000_000  # samples of a run; one that reaches it claims nothing
 LONG = 10 * CAP  # where a tie takes that many
-SHORT = 20_000  # where nobody can be expected to stop: what is counted is who does
+SHORT = 20_000  # where no one can be expected to stop: what is counted is who does
 SPENT = 50_000  # the same, by which a lone tie has spent nine tenths of delta
 
 
@@ -38,8 +38,8 @@ class Family:
     cap : int
         Samples of a run at most.
     asked : mapping
-        What is asked of the instances beside the whole set: ``tolerance`` on each objective, in
-        standard deviations of one result; ``costs`` of a pull, from that of the first arm to
+        What is asked of the instances besides the whole set: ``tolerance`` on each objective,
+        in standard deviations of one result; ``costs`` of a pull, from that of the first arm to
         that of the last in equal ratios; ``control``, an arm; ``goal`` and ``budget`` as in
         `psips.Session`.
     """

@@ -1,4 +1,4 @@
-"""The calibration on file: rows as CSV, with the page for people beside it."""
+"""The calibration on file: rows as CSV, with the page for people next to it."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _read_row(line: Sequence[str]) -> Row:
 
 
 def write(rows: Sequence[Row], path: Path) -> None:
-    """Write the rows to a CSV file and the tables of the documentation beside it."""
+    """Write the rows to a CSV file and the tables of the documentation next to it."""
     sheet = io.StringIO(newline="")
     table = csv.DictWriter(sheet, [field.name for field in fields(Row)])
     table.writeheader()

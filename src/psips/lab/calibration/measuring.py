@@ -1,4 +1,4 @@
-"""Measured calibration: how often each stopping rule errs, beside the delta it was given."""
+"""Measured calibration: how often each stopping rule errs, next to its delta."""
 
 from __future__ import annotations
 
@@ -275,7 +275,7 @@ def _sum(rule: str, delta: float, parts: Sequence[Row]) -> Row:
         sum(row.stopped for row in parts),
         sum(row.errors for row in parts),
         sum(row.runs * row.mean_samples for row in parts) / runs,
-        # Nobody is asked for more samples than the cap.
+        # No one is asked for more samples than the cap.
         sum(row.runs * min(row.lower_bound, row.cap) for row in parts) / runs,
         max(row.cap for row in parts),
     )

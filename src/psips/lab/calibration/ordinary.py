@@ -1,4 +1,4 @@
-"""The ordinary families of the calibration: drawn at random, without malice."""
+"""The ordinary families of the calibration: drawn at random."""
 
 from __future__ import annotations
 

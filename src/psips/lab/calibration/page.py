@@ -32,14 +32,14 @@ enough runs to tell, that is, where no error at all would give such an upper end
 half of the runs stop (or a cap is set at which hardly any can be expected to). It is called
 *broken* if the whole interval lies above delta in some cell, and *not settled* otherwise.
 No table can replace a proof: `posterior proven`, `glr proven`, `certified` and `predicted` have
-one, for Gaussian noise of the covariance given, and `certified` for Gaussian noise that is not
-told, and for binary results; `bayes` promises a posterior probability, not an error rate; the
+one, for Gaussian noise of the covariance given, and `certified` for unknown Gaussian
+noise, and for binary results; `bayes` promises a posterior probability, not an error rate; the
 others promise nothing beyond this page.
 
 The tables below give errors of runs, in brackets how many runs did not stop, and mean samples:
 **bold** if the whole interval lies above delta, with a ? if it reaches above it in a cell that
 can tell. The lower bound is T* kl(delta, 1 - delta), a mean over instances, which holds for
-every rule that errs at most delta everywhere: means below it betray one that does not."""
+every rule whose error rate is at most delta everywhere: means below it betray another."""
 
 
 def markdown(rows: Sequence[Row]) -> str:

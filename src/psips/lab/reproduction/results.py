@@ -40,7 +40,7 @@ A statement is *not settled* if the 95% interval of what it is about reaches bot
 
 
 def write_page(folder: Path, page: Path) -> None:
-    """Write the page and copy the figures beside it.
+    """Write the page and copy the figures next to it.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@
   const source = document.getElementById("charts-script").dataset.plotly;
   const SYMBOLS = ["diamond", "circle", "circle-open", "x-thin-open"];
   const RADIUS = 2.4477468306808161; // of a standard normal in the plane that holds 95%
-  const NAMED = 25; // options whose names are written beside them
+  const NAMED = 25; // options whose names are written next to them
   const ROWS = 40; // options of a chart of intervals
   const config = { displayModeBar: false, responsive: true, scrollZoom: false, doubleClick: "reset" };
   let data = null; // of the options
@@ -107,7 +107,7 @@
         color: options.map(markColour), opacity: options.map(share), line: { width: 2, color: options.map(markColour) } }, ...more };
   }
 
-  // Names beside points, where there is room.
+  // Names next to points, where there is room.
   function names(options, x, y, rangeX, rangeY) {
     const wide = chart.clientWidth - 80;
     const high = chart.clientHeight - 64;

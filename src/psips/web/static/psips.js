@@ -4,7 +4,7 @@
 "use strict";
 
 const PAUSE = 500; // milliseconds between two looks
-const SLOW = 5000; // the same, when nobody looks or the server does not answer
+const SLOW = 5000; // the same, when no one looks or the server does not answer
 const pulse = document.getElementById("pulse");
 
 // Colours
