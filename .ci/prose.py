@@ -25,7 +25,7 @@ STYLES = ROOT / "styles" / "psips"
 KINDS = (".md", ".py", ".h", ".cpp", ".html", ".js")
 SKIPPED = (
     *("styles/", "tests/formats/", "docs/calibration", "docs/results.md", ".ci/prose.py"),
-    "benchmarks/cores/instances.py",  # names of stored runs
+    *("benchmarks/cores/instances.py", "tests/test_prose.py"),  # names of stored runs, samples
 )
 FENCE = re.compile(r"^ {0,8}(```|~~~).*?^ {0,8}\1", re.S | re.M)
 QUIET = re.compile(  # no prose: code, addresses, comments of HTML, tags, fields of templates

@@ -83,8 +83,9 @@ sphinx_gallery_conf = {
 html_theme = "furo"
 html_title = "psips"
 html_static_path = ["_static"]
-html_extra_path = ["calibration.csv"]  # next to the page that speaks of it
+html_extra_path = sorted(path.name for path in HERE.glob("*.csv"))
 html_css_files = ["site.css"]
+html_js_files = [("search.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {
@@ -115,8 +116,16 @@ def _block(self: Any, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
+def _link_tables(page: str, source: list[str]) -> None:
+    """Lead from a file of a table to the page on which it can be searched."""
+    if not page.startswith("tables/"):
+        for path in (HERE / "tables").glob("*.md"):
+            source[0] = source[0].replace(f"({path.stem}.csv)", f"(tables/{path.name})")
+
+
 def setup(app: Any) -> None:
     """Formulas as MathML, which browsers read without scripts; pages made from the code."""
     app.add_lexer("csv", TextLexer)
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     app.connect("config-inited", lambda app, _: generate.write_pages(Path(app.srcdir)))
+    app.connect("source-read", lambda _, page, source: _link_tables(page, source))

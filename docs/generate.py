@@ -1,10 +1,13 @@
-"""Parts of pages that are made from the code: help of the command line, requests over HTTP.
+"""Parts of pages: help of the command line and requests over HTTP, and tables of CSV files.
 
 They lie in ``_generated`` while the site is built; pages of ``reference`` include them.
 """
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Iterable
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +18,11 @@ def write_pages(source: Path) -> None:
     """Write all parts below the folder of the pages."""
     folder = source / FOLDER
     folder.mkdir(exist_ok=True)
-    for name, text in (("command-line", command_line()), ("http", http())):
+    parts = {"command-line": command_line(), "http": http()}
+    parts |= {
+        page.stem: table(source / f"{page.stem}.csv") for page in source.glob("tables/*.md")
+    }
+    for name, text in parts.items():
         file = folder / f"{name}.txt"
         if not file.exists() or file.read_text(encoding="utf-8") != text:
             file.write_text(text, encoding="utf-8")
@@ -34,9 +41,33 @@ def _helps(command: Any, names: list[str], above: Any) -> list[str]:
     wide = {"max_content_width": 88, "terminal_width": 88}
     context = command.make_context(names[-1], [], above, resilient_parsing=True, **wide)
     parts = [f"## `{' '.join(names)}`\n\n```text\n{command.get_help(context).strip()}\n```\n"]
-    for below in sorted(getattr(command, "commands", {})):
-        parts += _helps(command.commands[below], [*names, below], context)
+    for name, below in sorted(getattr(command, "commands", {}).items()):
+        if not below.hidden:
+            parts += _helps(below, [*names, name], context)
     return parts
+
+
+def table(file: Path) -> str:
+    """Return a CSV file as a table of HTML, which `_static/search.js` lets people search."""
+    with file.open(encoding="utf-8", newline="") as lines:
+        head, *rows = csv.reader(lines)
+    body = "\n".join(f"<tr>{_cells('td', map(_short, row))}</tr>" for row in rows)
+    return (
+        f'<table class="docutils searched"><thead><tr>{_cells("th", head)}</tr></thead>\n'
+        f"<tbody>\n{body}\n</tbody></table>\n"
+    )
+
+
+def _cells(tag: str, texts: Iterable[str]) -> str:
+    return "".join(f"<{tag}>{escape(text)}</{tag}>" for text in texts)
+
+
+def _short(text: str) -> str:
+    """Numbers with the digits that people read."""
+    try:
+        return text if len(text) < 7 else f"{float(text):.4g}"
+    except ValueError:
+        return text
 
 
 def http() -> str:

@@ -63,9 +63,8 @@ def test_a_rule_that_is_refused_has_no_row() -> None:
 def test_markdown_has_every_row_and_every_rule_a_name() -> None:
     rows = list(measure(runs=2, deltas=(0.1,), rules=RULES[:1], only=("rho = -0.9",)))
     text = markdown(rows)
-    assert text.count(f"| {RULES[0].name} |") == 3  # judged, summed, and a column
-    assert "## All families together" in text
-    assert text.count("| rho = -0.9 | 0.1 |") == 1
+    assert text.count(f"| {RULES[0].name} |") == 2  # of all cells, and of its group's
+    assert "(calibration.csv)" in text
     assert len({rule.name for rule in RULES}) == len(RULES)
 
 
@@ -121,7 +120,7 @@ def counted(
 def test_a_rule_is_measured_if_no_interval_reaches_above_delta() -> None:
     sound = [counted("bayes", "random", 0.1, 20), counted("bayes", "linear", 0.01, 0)]
     (one,) = judge(sound)
-    assert (one.verdict, one.cells, one.telling, one.against) == ("measured", 2, 2, ())
+    assert (one.verdict, one.cells, one.telling, one.against) == ("validated", 2, 2, ())
     assert [row.family for row in one.worst] == ["random"]
     open_ = counted("bayes", "rho = 0.9", 0.1, 40)  # 10%, so the interval is around delta
     (one,) = judge([*sound, open_])
@@ -137,7 +136,7 @@ def test_cells_with_too_few_runs_do_not_tell() -> None:
     few = counted("bayes", "random", 0.01, 0, runs=367, stopped=367)
     assert not tells(few)
     assert judge([few])[0].verdict == "not settled"
-    assert judge([few, counted("bayes", "linear", 0.1, 0)])[0].verdict == "measured"
+    assert judge([few, counted("bayes", "linear", 0.1, 0)])[0].verdict == "validated"
     caught = counted("bayes", "random", 0.01, 300, runs=367, stopped=367)
     assert judge([caught])[0].verdict == "broken"  # few runs can tell that it errs
 
@@ -167,16 +166,17 @@ def test_the_page_judges_every_rule_and_names_its_worst_cells() -> None:
         counted("bayes", "worse d=6 gap=0.3", 0.01, 1, stopped=390),
     ]
     lines = markdown(rows).splitlines()
-    assert "| certified | **measured** | 1 | 1 | no error |" in lines
+    assert "| certified | **validated** | 1 | 1 | no error |" in lines
     (judged,) = (line for line in lines if line.startswith("| bayes | **broken**"))
     assert "**broken**: `worse d=6 gap=0.3` at 0.1: 75.0% (70.5% to 79.2%) and 1 more" in judged
     assert judged.index("75.0%") < judged.index("`random` at 0.1: 50.0%")
     assert "## Ordinary" in lines
     assert "## Deciding" in lines
     assert "## Fronts" not in lines
-    assert "| random | 0.1 | 0/400, 123 | **200/400**, 123 | 8 |" in lines
-    assert "| worse d=6 gap=0.3 | 0.1 | **300/400**, 123 | 8 |" in lines
-    assert "| worse d=6 gap=0.3 | 0.01 | 1/400 ? (10 open), 123 | 8 |" in lines
+    assert "| certified | 1 | 400 | 0 |  |" in lines
+    assert "| bayes | 1 | 400 | 200 | `random` at 0.1: 50.0% (45.0% to 55.0%) |" in lines
+    (deciding,) = (line for line in lines if line.startswith("| bayes | 2 | 800 | 301 |"))
+    assert deciding.endswith("`worse d=6 gap=0.3` at 0.1: 75.0% (70.5% to 79.2%) |")
 
 
 def test_the_page_names_the_default() -> None:

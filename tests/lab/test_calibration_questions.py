@@ -9,7 +9,6 @@ import pytest
 
 from psips.lab.calibration.families import families
 from psips.lab.calibration.measuring import Row, Rule, measure
-from psips.lab.calibration.page import markdown
 from psips.session.verdicts import verdicts_of
 
 
@@ -38,7 +37,6 @@ def test_a_goal_is_measured_with_the_rule_that_can_have_one() -> None:
     assert row.stopped == 40
     assert row.mean_samples < 0.7 * whole.mean_samples
     assert row.lower_bound == 0.0
-    assert "| - |" in markdown([row])
 
 
 def test_false_verdicts_at_the_end_of_a_budget_are_errors(

@@ -289,7 +289,7 @@ class Judgement:
     ----------
     rule : str
     verdict : str
-        "broken": in some cell the whole interval lies above delta; "measured": in every cell
+        "broken": in some cell the whole interval lies above delta; "validated": in every cell
         that can tell it ends at or below delta; "not settled" otherwise.
     cells, telling : int
         How many cells there are, and how many can tell.
@@ -335,7 +335,7 @@ def _judge(rule: str, rows: Sequence[Row]) -> Judgement:
     above = [row for row in worst if row.low > row.delta]
     telling = [row for row in rows if tells(row)]
     open_ = sorted((row for row in telling if row.high > row.delta), key=badness, reverse=True)
-    verdict = "broken" if above else "not settled" if open_ or not telling else "measured"
+    verdict = "broken" if above else "not settled" if open_ or not telling else "validated"
     return Judgement(
         rule, verdict, len(rows), len(telling), tuple(worst), tuple(above or open_)
     )

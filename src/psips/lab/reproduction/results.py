@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 from collections import Counter
@@ -35,19 +36,23 @@ with the cap: the mean is then *at least* what is given.
 "Published PSIPS" is its learner, stopping rule and calibration, with C-tracking. That fewer
 samples are a merit is true of rules that keep delta alone: [calibration](calibration.md) has
 those that do not keep it everywhere, the published one among them.
-A statement is *not settled* if the 95% interval of what it is about reaches both sides.
+A statement is *not settled* if the 95% interval of what it is about reaches both sides. [All
+statements]({statements}) and [the samples of every cell]({cells}) are in tables that can be
+searched; those that do not hold are below.
 """
+SAMPLES = ["figure", "cell", "delta", "rule", "stop", "mean samples", "median"]
+SAMPLES += ["of the oracle's", "stopped", "errors", "us a round"]
 
 
 def write_page(folder: Path, page: Path) -> None:
-    """Write the page and copy the figures next to it.
+    """Write the page, and next to it the figures and tables of statements and cells.
 
     Parameters
     ----------
     folder : path
         Where `psips lab reproduce` wrote its files.
     page : path
-        Figures go to ``figures`` in its folder.
+        Figures go to ``figures`` in its folder, tables to files named after it.
     """
     try:
         settings = json.loads((folder / SETTINGS).read_text())
@@ -57,17 +62,42 @@ def write_page(folder: Path, page: Path) -> None:
         ) from None
     pictures = page.parent / "figures"
     pictures.mkdir(parents=True, exist_ok=True)
-    sections, tally = [], []
+    sections, tally, said, cells = [], [], [], []
     for name, about in settings.items():
         shutil.copyfile(folder / f"{name}.png", pictures / f"{name}.png")
-        statements = (folder / f"{name}.txt").read_text().splitlines()
-        count = Counter(line.partition(":")[0] for line in statements)
+        lines = (folder / f"{name}.txt").read_text().splitlines()
+        statements = [(name, *_split(line)) for line in lines]
+        count = Counter(verdict for _, verdict, _ in statements)
         anchor = f"[{name}](#{name})"
         tally.append([anchor, about["runs"], *(count[v] for v in (HOLDS, FAILS, OPEN))])
-        sections.append(_section(folder, name, about, statements))
+        frame = _frame_of(folder, name)
+        timed = "t" in frame
+        sections.append(section(name, about, statements, _timing_table(frame) if timed else ""))
+        said += statements
+        cells += [] if timed else [[name, *row] for row in _sample_rows(frame)]
+    write_results(page, _command(settings), tally, sections, said, cells)
+
+
+def write_results(
+    page: Path,
+    command: str,
+    tally: Sequence[Sequence[Any]],
+    sections: Sequence[str],
+    statements: Sequence[Sequence[str]],
+    cells: Sequence[Sequence[str]],
+) -> None:
+    """Write the page from its parts, and its two tables."""
+    files = (page.with_suffix(".csv"), page.with_name(f"{page.stem}-statements.csv"))
+    titles = (SAMPLES, ["figure", "verdict", "statement"])
+    for file, head, rows in zip(files, titles, (cells, statements), strict=True):
+        with file.open("w", encoding="utf-8", newline="") as target:
+            writer = csv.writer(target, lineterminator="\n")
+            writer.writerows([head, *rows])
     summary = _table(["figure", "runs of a cell", HOLDS, FAILS, OPEN], tally)
-    head = INTRODUCTION.format(command=_command(settings))
-    page.write_text("\n".join([head, "## Statements\n", summary, *sections]))
+    introduction = INTRODUCTION.format(
+        command=command, cells=files[0].name, statements=files[1].name
+    )
+    page.write_text("\n".join([introduction, "## Statements\n", summary, *sections]))
 
 
 def _command(settings: dict[str, Any]) -> str:
@@ -83,28 +113,36 @@ def _command(settings: dict[str, Any]) -> str:
     return "\n".join([*lines, "psips lab results reproduced"])
 
 
-def _section(folder: Path, name: str, about: dict[str, Any], statements: list[str]) -> str:
+def _frame_of(folder: Path, name: str) -> pd.DataFrame:
     import pandas as pd
 
     frame = pd.read_csv(folder / f"{name}.csv")
     times = pd.read_csv(folder / f"{name}-timings.csv")
-    frame = frame.assign(seconds=times["seconds"])
+    return frame.assign(seconds=times["seconds"])
+
+
+def section(
+    name: str, about: dict[str, Any], statements: Sequence[Sequence[str]], timings: str
+) -> str:
+    """Return what the page says of one figure: its picture, and statements that fail."""
+    failed = [statement for _, verdict, statement in statements if verdict == FAILS]
     parts = [
         f'\n<a id="{name}"></a>\n## {about["title"]}\n',
         f"![{about['title']}](figures/{name}.png)\n",
         f"{about['runs']} runs of each cell, seed {about['seed']}, psips {about['version']}.\n",
-        *(f"* **{verdict}**:{rest}" for verdict, _, rest in map(_split, statements)),
+        *(f"* **{FAILS}**: {statement}" for statement in failed),
         "",
-        _timing_table(frame) if "t" in frame else _sample_table(frame),
+        timings,
     ]
     return "\n".join(parts)
 
 
-def _split(line: str) -> tuple[str, str, str]:
-    return line.partition(":")
+def _split(line: str) -> tuple[str, str]:
+    verdict, _, statement = line.partition(":")
+    return verdict, statement.strip()
 
 
-def _sample_table(frame: pd.DataFrame) -> str:
+def _sample_rows(frame: pd.DataFrame) -> list[list[str]]:
     """One line per cell: samples, errors, microseconds, and the ratio to the oracle."""
     from psips.simulation.summary import clopper_pearson
 
@@ -123,7 +161,7 @@ def _sample_table(frame: pd.DataFrame) -> str:
             of_oracle = f"{ratio(samples, oracle).value:.2f}" if same else ""
             lines.append(
                 [
-                    panel,
+                    str(panel),
                     f"{delta:g}",
                     LOOKS[rule].label,
                     stop,
@@ -136,8 +174,7 @@ def _sample_table(frame: pd.DataFrame) -> str:
                     f"{1e6 * chosen['seconds'].sum() / chosen['samples'].sum():.1f}",
                 ]
             )
-    titles = ["cell", "delta", "rule", "stop", "mean samples", "median", "of the oracle's"]
-    return _table([*titles, "stopped", "errors", "us a round"], lines)
+    return lines
 
 
 def _timing_table(frame: pd.DataFrame) -> str:
