@@ -65,9 +65,11 @@ def _cells(tag: str, texts: Iterable[str]) -> str:
 def _short(text: str) -> str:
     """Numbers with the digits that people read."""
     try:
-        return text if len(text) < 7 else f"{float(text):.4g}"
+        value = float(text)
     except ValueError:
         return text
+    return text if len(text) < 7 else f"{value:.0f}" if value >= 1000 else f"{value:.4f}"
+
 
 
 def http() -> str:
