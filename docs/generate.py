@@ -71,7 +71,6 @@ def _short(text: str) -> str:
     return text if len(text) < 7 else f"{value:.0f}" if value >= 1000 else f"{value:.4f}"
 
 
-
 def http() -> str:
     """Return the requests of the JSON interface, from its own description."""
     from fastapi import FastAPI

@@ -20,7 +20,7 @@ from extremes import CASES, LOCAL, SLOWEST
 from psips import Problem, Session
 from psips.cli.screen import late_line
 from psips.report import report
-from psips.session.centring import FAR
+from psips.session.centring import FAR_FROM_ZERO
 from psips.session.verdicts import verdicts_of
 from psips.store import open_store
 from psips.study import Study
@@ -100,7 +100,7 @@ def test_results_around_a_large_number_have_a_status(offset: float, seed: int) -
 
 def test_ordinary_values_are_left_alone() -> None:
     """Up to a million standard deviations from 0, a run is what it always was, to the bit."""
-    session = told(0.9 * FAR, covariance=[1.0, 1.0])
+    session = told(0.9 * FAR_FROM_ZERO, covariance=[1.0, 1.0])
     assert not session.engine.centre.any()
     sums = np.zeros((3, 2))
     for arm, row in zip(*session.told, strict=True):

@@ -201,7 +201,7 @@ def test_an_account_with_a_witness_that_ties_is_given_up(
         return max(run.results for run in runs)
 
     assert longest(100_000) < 40_000
-    monkeypatch.setattr("psips.session.predictions.PATIENCE", np.inf)
+    monkeypatch.setattr("psips.session.predictions.PREDICTION_GROWTH", np.inf)
     assert longest(100_000) == 100_000
 
 

@@ -420,7 +420,7 @@ def refuse(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Any:
     """Run a command that must be refused; give the sentence."""
-    monkeypatch.setattr("psips.simulation.cluster.PATIENCE", 1.0)
+    monkeypatch.setattr("psips.simulation.cluster.SCHEDULER_TIMEOUT", 1.0)
 
     def call(*words: str) -> str:
         before = {path.name: path.read_bytes() for path in folder.iterdir()}

@@ -89,6 +89,6 @@ def test_commands(
 
 
 def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("psips.simulation.cluster.PATIENCE", 1.0)
+    monkeypatch.setattr("psips.simulation.cluster.SCHEDULER_TIMEOUT", 1.0)
     with pytest.raises(InputError, match="no Dask scheduler answers"), on_dask("tcp://[::1]:1"):
         pass

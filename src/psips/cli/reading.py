@@ -50,11 +50,11 @@ def open_study(name: str, store: str, who: str | None = None) -> Iterator[Study]
 def raw_events(name: str, store: str) -> list[Event]:
     """Read a log without judging it."""
     from psips.errors import unknown
-    from psips.store import EVERY, open_store
+    from psips.store import WHOLE_LOG, open_store
     from psips.study.inputs import read_known_name
 
     with open_store(checked_store(store), damaged=True) as opened:
-        events = opened.read(read_known_name(name), EVERY)
+        events = opened.read(read_known_name(name), WHOLE_LOG)
         if not events:
             raise unknown("study", name, opened.studies())
     return events

@@ -44,9 +44,9 @@ def examples(*commands: str) -> str:
 def check_sizes(k: int | None, d: int | None) -> None:
     """Refuse random instances that no memory holds."""
     from psips.errors import InputError, quote
-    from psips.input.checks import MOST, MOST_OBJECTIVES
+    from psips.input.checks import MAX_ARMS, MOST_OBJECTIVES
 
-    for option, given, most in (("--k", k, MOST), ("--d", d, MOST_OBJECTIVES)):
+    for option, given, most in (("--k", k, MAX_ARMS), ("--d", d, MOST_OBJECTIVES)):
         if given is not None and given > most:
             raise InputError(f"{option} must be at most {most:,}, got {quote(given)}")
 

@@ -151,7 +151,7 @@ def verify(
 ) -> None:
     """Check the hashes of the log, and replay it. Ends with code 1 if it was changed."""
     from psips.errors import InputError
-    from psips.store import EVERY, open_store
+    from psips.store import WHOLE_LOG, open_store
     from psips.study import verify_log
     from psips.study.signing import check_signature
 
@@ -164,7 +164,7 @@ def verify(
         problems += found.problems
         for file in signatures or []:
             try:
-                events = opened.read(name, EVERY)
+                events = opened.read(name, WHOLE_LOG)
                 signed.append(check_signature(name, events, file, signers))
             except InputError as error:
                 problems.append(f"{file.name}: {error}")

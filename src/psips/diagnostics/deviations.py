@@ -16,7 +16,7 @@ import numpy as np
 from psips.aliases import Floats, Ints
 from psips.diagnostics.residuals import Residuals, residuals_of
 
-LEAST = 20  # degrees of freedom from which on skewness and autocorrelation are tested
+LEAST_FREEDOM = 20  # degrees of freedom from which on skewness and autocorrelation are tested
 ROUNDING = 1e-12  # share of a sum of squares that may be rounding errors
 
 
@@ -123,7 +123,7 @@ def skewness(found: Residuals) -> list[Found]:
     # The sum over arms with m results of 6 (m - 1) (m - 2) / m: each result has its share.
     spread = float((6.0 * (sizes - 1) * (sizes - 2) / sizes**2).sum())
     f, d = found.freedom, found.values.shape[1]
-    if f < LEAST or spread <= 0 or not np.all(found.squares > 0):
+    if f < LEAST_FREEDOM or spread <= 0 or not np.all(found.squares > 0):
         return []
     skews = (found.values**3).sum(axis=0) / found.squares**1.5
     variance = spread / (f * (f + 2.0) * (f + 4.0))
@@ -178,7 +178,7 @@ def autocorrelation(found: Residuals) -> list[Found]:
 
     N, d = found.values.shape
     x = found.values
-    if found.freedom < LEAST or not np.all(found.squares > 0):
+    if found.freedom < LEAST_FREEDOM or not np.all(found.squares > 0):
         return []
     r = (x[1:] * x[:-1]).sum(axis=0) / found.squares
     mean, variance = _moments(found.arms, found.sizes, found.freedom)

@@ -13,7 +13,7 @@ import numpy as np
 
 from psips.aliases import Floats, Ints
 from psips.diagnostics.deviations import (
-    LEAST,
+    LEAST_FREEDOM,
     Found,
     autocorrelation,
     drift,
@@ -212,9 +212,9 @@ def _untested(problem: Problem, kinds: Kinds, found: Residuals) -> list[str]:
     if f < 3:
         first = "outliers, unequal variances and drift" if normal else "drift"
         untested.append(f"{first} ({short.format(3)})")
-    if f < LEAST and not problem.blocks:
+    if f < LEAST_FREEDOM and not problem.blocks:
         first = "skewness and autocorrelation" if normal else "autocorrelation"
-        untested.append(f"{first} ({short.format(LEAST)})")
+        untested.append(f"{first} ({short.format(LEAST_FREEDOM)})")
     if not np.all(found.squares > 0) and f > 0:
         same = [o for o, s in zip(problem.objectives, found.squares, strict=True) if not s > 0]
         untested.append(f"{some(same)} (all results of an arm are the same)")

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from psips.aliases import Floats, Ints, Mask
-from psips.diagnostics.deviations import LEAST, Found
+from psips.diagnostics.deviations import LEAST_FREEDOM, Found
 from psips.diagnostics.findings import Finding
 from psips.diagnostics.residuals import Residuals
 from psips.errors import listing
@@ -116,7 +116,7 @@ def testable(
     names = _names(problem, few)
     untested = [f"drift and autocorrelation of {names} (too few 0s, or too few 1s)"]
     ok = ~few & (found.squares > 0.0)
-    return np.flatnonzero(ok), untested if few.any() and found.freedom >= LEAST else []
+    return np.flatnonzero(ok), untested if few.any() and found.freedom >= LEAST_FREEDOM else []
 
 
 def on(found: Residuals, columns: Ints) -> Residuals:

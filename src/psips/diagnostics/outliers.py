@@ -16,8 +16,8 @@ from psips.errors import quote
 from psips.problem import Problem
 from psips.problem.noise import PER_ARM
 
-FEW = 50  # one result in so many may be a slip,
-MOST = 20  # and no more than so many
+ONE_IN = 50  # one result in so many may be a slip,
+MAX_OUTLIERS = 20  # and no more than so many
 
 
 class Outlier(NamedTuple):
@@ -56,7 +56,7 @@ def find_outliers(
     level : float
         Chance of a finding in results that are as assumed.
     """
-    most = min(MOST, max(1, len(arms) // FEW))
+    most = min(MAX_OUTLIERS, max(1, len(arms) // ONE_IN))
     if problem.noise == PER_ARM:
         seen = _by_their_arm(problem, arms, values, columns, level)[: most + 1]
     else:

@@ -20,7 +20,7 @@ SPELLINGS = {
 }
 SAME = 1e-12  # features closer than this, relative to their column's largest, are equal
 RANK = 1e-10  # relative singular value below which a direction is not spanned
-MOST = 100_000  # arms, answers or features
+MAX_ARMS = 100_000  # arms, answers or features
 MOST_OBJECTIVES = 100
 LONGEST_ITEM, QUOTED_ITEM = 50_000, 50  # characters of an item's name, and those in a message
 
@@ -70,7 +70,7 @@ def read_items(given: Iterable[object]) -> tuple[str, ...]:
 def _names(
     kind: str, given: Iterable[object], read: Callable[[str, Any], str]
 ) -> tuple[str, ...]:
-    most = MOST_OBJECTIVES if kind == "objective" else MOST
+    most = MOST_OBJECTIVES if kind == "objective" else MAX_ARMS
     unordered = isinstance(given, set | frozenset)
     if isinstance(given, str | bytes) or unordered or not isinstance(given, Iterable):
         why = ", which has no order" if unordered else ""
@@ -131,8 +131,8 @@ def read_arms(given: Iterable[object] | int | None) -> tuple[str, ...]:
             f"arms must be a list of names or how many there are, got {quote(given)}"
         )
     if isinstance(given, int | np.integer):
-        if given > MOST:
-            raise InputError(f"there are {quote(int(given))} arms: the limit is {MOST:,}")
+        if given > MAX_ARMS:
+            raise InputError(f"there are {quote(int(given))} arms: the limit is {MAX_ARMS:,}")
         return tuple(f"arm {i + 1}" for i in range(given))
     return read_names("arm", given)
 

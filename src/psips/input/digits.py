@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
-MOST = 8  # digits after the point; of smaller errors the number is written with an exponent
+MAX_DIGITS = (
+    8  # digits after the point; of smaller errors the number is written with an exponent
+)
 WHOLE = 1e15  # whole numbers without error are written out below
 SMALL, LARGE = 1e-4, 1e7  # numbers outside of these are written with an exponent
 
@@ -25,7 +27,7 @@ def rounded(value: float, error: float) -> str:
         return str(value)
     if not (math.isfinite(error) and error > 0.0):
         return _signed(f"{value:.6g}")
-    if max(abs(value), error) >= LARGE or error < 10.0 ** (1 - MOST):
+    if max(abs(value), error) >= LARGE or error < 10.0 ** (1 - MAX_DIGITS):
         return _at_length(value, error)
     return _signed(f"{value:.{_places(error)}f}")
 
@@ -49,7 +51,7 @@ def estimate(mean: float, se: float, none: str = "-") -> str:
     if se == 0.0:  # exact
         whole = abs(mean) < WHOLE and mean == round(mean)
         return _signed(f"{mean:.0f}" if whole else f"{mean:.10g}")
-    if max(abs(mean), se) >= LARGE or 0.0 < se < 10.0 ** (1 - MOST):
+    if max(abs(mean), se) >= LARGE or 0.0 < se < 10.0 ** (1 - MAX_DIGITS):
         return f"{rounded(mean, se)} ± {se:.2g}"
     return f"{rounded(mean, se)} ± {rounded(se, se)}"
 
@@ -118,7 +120,7 @@ def fixed(value: float, places: int) -> str:
 
 def _places(error: float) -> int:
     """Digits after the point of which the last is the second of the error."""
-    return min(MOST, max(0, 1 - math.floor(math.log10(error))))
+    return min(MAX_DIGITS, max(0, 1 - math.floor(math.log10(error))))
 
 
 def _at_length(value: float, error: float) -> str:

@@ -18,7 +18,7 @@ WORDS = {
 }
 PART = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-z]+)\s*")
 FINER = ((86400.0, 3600.0), (3600.0, 60.0), (0.0, 1.0))  # from so many seconds on, to these
-MOST = 100 * 365.25 * SECONDS["d"]
+LONGEST = 100 * 365.25 * SECONDS["d"]
 
 
 def read_duration(what: str, given: object) -> float:
@@ -33,7 +33,7 @@ def read_duration(what: str, given: object) -> float:
     psips.errors.InputError: the time limit must be a duration such as '90s', ...
     """
     seconds = _seconds(given)
-    if seconds is None or not 0.0 < seconds <= MOST:
+    if seconds is None or not 0.0 < seconds <= LONGEST:
         raise InputError(
             f"{what} must be a duration such as '90s', '30min', '1h' or '2d', or a number of "
             f"seconds, of at most a hundred years; got {quote(given)}"

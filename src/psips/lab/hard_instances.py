@@ -21,7 +21,7 @@ from psips.problem.problem import Problem
 
 CLEAR = 0.5  # how clearly the arms that are clear distractors differ from the others, in sd
 SPREAD = 2.0  # their standard deviation
-FAR = 100.0  # sd by which hopeless arms are behind
+HOPELESS_GAP = 100.0  # sd by which hopeless arms are behind
 TRIES = 10_000  # drawn before giving up
 KINDS = ("dominated", "incomparable", "tied")
 
@@ -46,7 +46,7 @@ def near_tie(
     ahead = np.full(d, float(lead))
     ahead[0] = gap
     check_count("hopeless", hopeless, 0)
-    means = np.full((2 + hopeless, d), -FAR)
+    means = np.full((2 + hopeless, d), -HOPELESS_GAP)
     means[:2] = [ahead, np.zeros(d)]
     return plain_truth("near-tie", means, equal(d, rho))
 

@@ -5,8 +5,8 @@ the same amount and its limits and ranges move along. Arithmetic does change: of
 1e12 with a standard deviation of 1, sums and differences have lost most of their digits.
 
 So an engine looks once, when it first knows enough to judge: in an objective in which the
-median of the arms' means is more than FAR standard deviations of the noise from 0, all values
-are taken less a centre near that median. The centre is a function of the results told up to
+median of the arms' means is more than FAR_FROM_ZERO standard deviations of the noise from 0,
+all values are taken less a centre near that median. The centre is a function of the results told up to
 then, in their order, it is kept in snapshots, and it stays 0 for values as most people have
 them, whose runs it leaves as they are, to the bit. It has few binary digits, so that a count
 times the centre is exact, and what sums have lost to rounding before is added to them again.
@@ -28,7 +28,7 @@ from psips.aliases import Floats, Mask
 from psips.state.model import BALL, BOX, Model
 from psips.state.source import Source
 
-FAR = 2.0**20  # standard deviations of the noise from 0
+FAR_FROM_ZERO = 2.0**20  # standard deviations of the noise from 0
 DIGITS = 26  # binary, of a centre
 COARSE = 0.5  # standard deviations between neighbouring numbers that are too many
 
@@ -53,7 +53,7 @@ def centre_of(model: Model, means: Floats, variances: Floats) -> Floats:
     array([1.e+08])
     """
     middle, sd = np.median(means, axis=0), np.sqrt(np.median(variances, axis=0))
-    far = movable(model) & np.isfinite(middle) & (np.abs(middle) > FAR * sd)
+    far = movable(model) & np.isfinite(middle) & (np.abs(middle) > FAR_FROM_ZERO * sd)
     parts, exponents = np.frexp(np.where(far, middle, 0.0))
     return np.asarray(np.ldexp(np.round(np.ldexp(parts, DIGITS)), exponents - DIGITS))
 

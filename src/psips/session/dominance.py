@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from psips.problem import Problem
 
 DRAWS = 4000  # of the posterior: probabilities are off by less than 0.02
-MOST = 30  # options that are compared with each other
+MAX_COMPARED = 30  # options that are compared with each other
 
 
 class Edge(NamedTuple):
@@ -162,7 +162,7 @@ class Compared(Protocol):
         """Whether the set is known."""
 
 
-def comparisons_of(session: Compared, most: int = MOST) -> Comparisons:
+def comparisons_of(session: Compared, most: int = MAX_COMPARED) -> Comparisons:
     """Compare the options of a session with each other.
 
     Parameters

@@ -92,7 +92,9 @@ FORMAT = 6  # of snapshots
 SWIFT = 100  # answers up to which a step takes no time that anybody would cut short
 PAUSE = 0.1  # seconds that a slice of a run takes, about
 FIRST_SLICE = 64  # results in the first of them
-PATIENCE = 1.1  # growth of the results in which a smaller set may still pass, see `_prefers`
+SMALLER_SET_GROWTH = (
+    1.1  # growth of the results in which a smaller set may still pass, see `_prefers`
+)
 NOTHING = "nothing keeps the limits"  # an answer too
 
 
@@ -350,8 +352,8 @@ class Engine:
 
         Of the sets that are right people mean the smaller, see `src/core/smaller_set.h`. If it
         has passed as well, it is the set. If it has not, the run goes on for it until the
-        results have grown by PATIENCE, and then ends with the set that had passed. It does not
-        wait where results may end before: in a table told at once, with a budget, with items.
+        results have grown by SMALLER_SET_GROWTH, and then ends with the set that had passed. It
+        does not wait where results may end before: in a table told at once, with a budget, with items.
         """
         self._chosen = []
         if not (self.program.weighs and self._tolerant):
@@ -372,7 +374,7 @@ class Engine:
             return False
         if not self._passed:
             self._passed = _members(self.front)
-            self._deadline = math.ceil(PATIENCE * self.results)
+            self._deadline = math.ceil(SMALLER_SET_GROWTH * self.results)
         self.go_on()
         return True
 

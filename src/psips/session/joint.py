@@ -3,8 +3,8 @@
 The precision of theta is then (h d, h d), see src/core/belief/joint.h, and everything follows
 from it and from B, which are sums over results. If the noise is to be estimated as well, one
 covariance for all arms is, by EM: values that are missing are expected from those that are
-there, around the fit. It is estimated again whenever the results have grown by EVERY, and has
-Student's tail as in src/core/belief/noise_estimate.h, by the objective with the fewest values.
+there, around the fit. It is estimated again whenever the results have grown by REFIT_GROWTH,
+and has Student's tail as in src/core/belief/noise_estimate.h, by the objective with the fewest values.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from psips.state.belief import RESULTS, SPANNED
 from psips.state.search import AGE, SearchState
 from psips.state.source import Source
 
-EVERY = 0.02  # growth of the results after which the noise is estimated again
+REFIT_GROWTH = 0.02  # growth of the results after which the noise is estimated again
 FIRST, NEXT = 30, 3  # steps of EM: at first, and where the last estimate is the start
 
 
@@ -69,7 +69,7 @@ class JointEngine(Engine):
         if self.estimated:
             self._arms.append(arm)
             self._values.append(np.array(x))
-            if not self.informed or self.results > self.fitted * (1.0 + EVERY):
+            if not self.informed or self.results > self.fitted * (1.0 + REFIT_GROWTH):
                 self._fit()
                 return
         else:

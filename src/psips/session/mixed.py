@@ -32,9 +32,11 @@ from psips.state.belief import RESULTS
 from psips.state.model import POOLED
 from psips.state.search import AGE, SearchState
 
-EVERY = 0.02  # growth of the results after which the variances are estimated again
+REFIT_GROWTH = 0.02  # growth of the results after which the variances are estimated again
 FIRST, NEXT = 30, 4  # steps of EM: at first, and where the last estimates are the start
-LEAST = 0.05  # variance between blocks over that within, for what blocks weigh in the former
+LEAST_RATIO = (
+    0.05  # variance between blocks over that within, for what blocks weigh in the former
+)
 LARGEST = 100.0  # factor on the variance between blocks for its being estimated
 ALIKE = 1e-6  # least share of p (1 - p) within blocks: arms may agree on all items so far
 OLD = 1 << 40  # age of a cover that has to be built again
@@ -156,7 +158,7 @@ class MixedEngine(Engine):
         if item >= 0:
             block = self.block_of.setdefault(item, block)
         self._take(arm, x - self.origin, block)
-        if self.results > self.fitted * (1.0 + EVERY) or not self._sound:
+        if self.results > self.fitted * (1.0 + REFIT_GROWTH) or not self._sound:
             self.fit()
         if asked:
             self.learner.pending[arm] = max(0.0, self.learner.pending[arm] - 1.0)
@@ -253,7 +255,7 @@ class MixedEngine(Engine):
         np.add.at(sums, (data.where, data.arms), r)
         whole = sums.sum(axis=1)
         within = np.diagonal(self.within, axis1=1, axis2=2).mean(axis=0)
-        ratio = max(float(np.mean(np.diag(self.between) / within)), LEAST)
+        ratio = max(float(np.mean(np.diag(self.between) / within)), LEAST_RATIO)
         pairs = n**2 - (data.counts**2).sum(axis=1)  # ordered ones of different arms
         several &= pairs > 0
         weights = np.where(several, 1.0 / (ratio + 1.0 / np.maximum(n, 1.0)) ** 2, 0.0)

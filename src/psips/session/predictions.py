@@ -2,9 +2,9 @@
 
 An account is opened on a few results, and may be of little use though its set is right: a
 witness that looked safe then may nearly tie with the answer that it is to dominate. So it is
-looked at again when it has taken PATIENCE times what was expected, and now and then from there
-on: the same set is predicted again if that is expected to cost less than 1 / PATIENCE of what
-was spent on the account.
+looked at again when it has taken PREDICTION_GROWTH times what was expected, and now and then
+from there on: the same set is predicted again if that is expected to cost less than
+1 / PREDICTION_GROWTH of what was spent on the account.
 
 With a tolerance S_hat may be another set though that of the account is right too. The two are
 compared then, and again when all results have grown by AGAIN: S_hat is turned to if it is
@@ -22,7 +22,7 @@ from psips.session.restoring import require, within
 from psips.state.account import OTHER, RENEWED, Account, level_of, no_account, open_account
 from psips.state.model import Model
 
-PATIENCE = 2.0
+PREDICTION_GROWTH = 2.0
 AGAIN = 1.25  # results grow by this from one look to the next
 
 
@@ -67,7 +67,7 @@ class Predictions:
         if hopeful:
             since, due = pulls - self.account.N1, self.account.due
             left = self._expected(account) if fresh else self._left(account, pulls, B)
-            if PATIENCE * left > self._model.costs @ since:
+            if PREDICTION_GROWTH * left > self._model.costs @ since:
                 if self.active in known:  # the same set
                     due[RENEWED] = pulls.sum() + (AGAIN - 1.0) * since.sum()
                     return
@@ -92,7 +92,7 @@ class Predictions:
         level = level_of(self._log_inverse, len(self.accounts))
         account = open_account(self._model, inside, pulls, B, level)
         results = self._expected(account) * pulls.sum() / (self._model.costs @ pulls)
-        account.due[:] = pulls.sum() + PATIENCE * results
+        account.due[:] = pulls.sum() + PREDICTION_GROWTH * results
         account.due[OTHER] = 0.0
         return account
 

@@ -44,8 +44,7 @@ from psips.session.arguments import (
     read_rules,
     read_target,
 )
-from psips.session.dominance import MOST as MOST_COMPARED
-from psips.session.dominance import Comparisons, comparisons_of
+from psips.session.dominance import MAX_COMPARED, Comparisons, comparisons_of
 from psips.session.engine import FORMAT, NOTHING, Engine
 from psips.session.engines import engine_for
 from psips.session.exact import Exact, Row
@@ -537,7 +536,7 @@ class Session:
         )
         return replace(known, outlook=outlook)
 
-    def comparisons(self, most: int = MOST_COMPARED) -> Comparisons:
+    def comparisons(self, most: int = MAX_COMPARED) -> Comparisons:
         """Say who dominates whom, how sure that is, and what each undecided pair would cost.
 
         Parameters

@@ -13,7 +13,7 @@ from psips.errors import InputError, quote
 T = TypeVar("T")
 R = TypeVar("R")
 
-PATIENCE = 10.0  # seconds in which a Dask scheduler must answer
+SCHEDULER_TIMEOUT = 10.0  # seconds in which a Dask scheduler must answer
 _CLIENT: ContextVar[Any] = ContextVar("client", default=None)
 
 
@@ -60,7 +60,7 @@ def client_of(dask: Any) -> Any:
             "a Dask cluster needs the package: pip install 'psips[dask]'"
         ) from None
     try:
-        return Client(dask, timeout=PATIENCE)  # type: ignore[no-untyped-call]
+        return Client(dask, timeout=SCHEDULER_TIMEOUT)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise InputError(f"no Dask scheduler answers at {quote(dask)}: {error}") from None
 

@@ -3,7 +3,7 @@
 from psips.store.database import DatabaseStore, open_store, opened
 from psips.store.events import CLOCK, Event, Snapshot, broken_link, broken_links, is_time
 from psips.store.interface import (
-    EVERY,
+    WHOLE_LOG,
     ConflictError,
     DamagedError,
     LostError,
@@ -15,7 +15,7 @@ from psips.store.interface import (
 
 __all__ = [
     "CLOCK",
-    "EVERY",
+    "WHOLE_LOG",
     "ConflictError",
     "DamagedError",
     "DatabaseStore",

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from psips.errors import InputError
 from psips.store.events import Event, Snapshot
 
-EVERY = -(2**31)  # read after this number to see rows that no writer of psips made
+WHOLE_LOG = -(2**31)  # read after this number to see rows that no writer of psips made
 
 
 class StoreError(InputError):

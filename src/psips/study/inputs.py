@@ -13,7 +13,7 @@ from psips.problem import Problem
 
 NAME_LENGTH = 100
 CLOCKS_DIFFER = timedelta(minutes=5)  # at most, those of machines that are set right
-MOST = 10_000  # of anything that is counted out at once
+MAX_COUNT = 10_000  # of anything that is counted out at once
 VARIANCES = (1e-100, 1e100)  # least and largest: squares and sums of results stay finite
 
 

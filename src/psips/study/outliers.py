@@ -23,7 +23,7 @@ from psips.problem.noise import KNOWN
 from psips.study.ledger import Result, Values
 from psips.study.rows import Told
 
-ENOUGH = 1000  # results of an arm that are looked at, the latest
+LATEST = 1000  # results of an arm that are looked at, the latest
 VERY_FAR = 100.0  # standard deviations from every other arm, for an arm without results
 SPREADS = 10.0  # and so many times what lies between the other arms
 NEAR = 5.0  # standard deviations within which a value is offered instead
@@ -63,7 +63,7 @@ def find_far_values(
         rows[one.arm].append(one.values)
     if problem.noise == KNOWN and all(len(rows[arm]) > 1 for arm in new):
         rows = {arm: rows[arm] if arm in new else [] for arm in rows}  # others tell nothing
-    latest = [_compared(problem, rows[arm][-ENOUGH:]) for arm in problem.arms]
+    latest = [_compared(problem, rows[arm][-LATEST:]) for arm in problem.arms]
     arms = np.repeat(np.arange(problem.K), [len(some) for some in latest])
     scale = noise_scale(problem, arms, np.concatenate(latest))
     ordered = [np.sort(column[np.isfinite(column)]) for column in scale.centre.T]

@@ -17,7 +17,7 @@ CREATED, ASKED, TOLD = "created", "asked", "told"
 CORRECTED, WITHDRAWN, CONFIRMED, CLOSED = "corrected", "withdrawn", "confirmed", "closed"
 SCHEMA = 4  # of the events' payloads
 SCHEMAS = (1, 2, 3, 4)  # that can be read
-MOST = 2**63 - 1
+MAX_INTEGER = 2**63 - 1
 LARGEST = 1e300  # of a number, either way
 
 Check = Callable[[Any, str], None]  # raises, naming the place of what is wrong
@@ -41,7 +41,7 @@ def _text(most: int = 100_000, least: int = 0, pattern: str = "") -> Check:
 
 def _whole(least: int) -> Check:
     def check(value: Any, place: str) -> None:
-        if type(value) is not int or not least <= value <= MOST:
+        if type(value) is not int or not least <= value <= MAX_INTEGER:
             raise _wrong(place, f"a whole number of at least {least}", value)
 
     return check

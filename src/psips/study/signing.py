@@ -21,7 +21,7 @@ from psips.study.inputs import now, read_name, stamp
 NAMESPACE = "psips"
 BEGIN = "-----BEGIN SSH SIGNATURE-----"
 LONGEST = 200  # characters of a meaning
-PATIENCE = 60  # seconds that ssh-keygen may take
+KEYGEN_TIMEOUT = 60  # seconds that ssh-keygen may take
 MEANING = "seen"  # what a signature says of the events, unless its maker says more
 _STATEMENT = re.compile(
     r"study: (?P<study>[^\n]+)\nevents: (?P<events>[0-9]{1,15})\nhead: (?P<head>[0-9a-f]{64})\n"
@@ -185,7 +185,7 @@ def _run(words: Sequence[str], given: str) -> str:
             input=given,
             capture_output=True,
             text=True,
-            timeout=PATIENCE,
+            timeout=KEYGEN_TIMEOUT,
             check=False,
         )
     except FileNotFoundError:
@@ -193,7 +193,7 @@ def _run(words: Sequence[str], given: str) -> str:
             "signatures need the program ssh-keygen (OpenSSH 8.2 or later)"
         ) from None
     except subprocess.TimeoutExpired:
-        raise InputError(f"ssh-keygen gave no answer within {PATIENCE} s") from None
+        raise InputError(f"ssh-keygen gave no answer within {KEYGEN_TIMEOUT} s") from None
     if done.returncode:
         reason = " ".join((done.stderr or done.stdout).split())[:200]
         raise InputError(f"the signature is not valid, or the key cannot be used: {reason}")

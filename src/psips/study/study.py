@@ -20,16 +20,15 @@ from psips.problem.instances import Results
 from psips.problem.measurements import ITEM, is_frame, nothing_told, read_changes, read_values
 from psips.rules import Rules
 from psips.rules.promises import short_promise
-from psips.session.dominance import MOST as MOST_COMPARED
-from psips.session.dominance import Comparisons
+from psips.session.dominance import MAX_COMPARED, Comparisons
 from psips.session.status import Status
 from psips.session.tolerance_report import Saving, savings, suggested
-from psips.store import EVERY, DamagedError, Event, Store, broken_links, opened
+from psips.store import WHOLE_LOG, DamagedError, Event, Store, broken_links, opened
 from psips.study import changes
 from psips.study.conduct import Conduct
 from psips.study.deliveries import Delivery, read_delivery
 from psips.study.inputs import (
-    MOST,
+    MAX_COUNT,
     read_count,
     read_known_name,
     read_wait,
@@ -242,7 +241,7 @@ class Study:
         key : str, optional
             Of the event: asked again with the same key, the same tickets are returned.
         """
-        n = read_count("the number of tickets", n, 1, MOST)
+        n = read_count("the number of tickets", n, 1, MAX_COUNT)
         wait = None if expires is None else read_wait(expires)
         key = read_key(key)
 
@@ -514,7 +513,7 @@ class Study:
         """
         return self.state.session.rank(weights=weights, reference=reference)
 
-    def comparisons(self, most: int = MOST_COMPARED) -> Comparisons:
+    def comparisons(self, most: int = MAX_COMPARED) -> Comparisons:
         """Say who dominates whom, and what each undecided pair would cost.
 
         See `psips.session.Session.comparisons`.
@@ -556,7 +555,7 @@ class Study:
 
     def events(self) -> list[Event]:
         """Return the whole log, its hashes checked."""
-        events = self.store.read(self.name, EVERY)
+        events = self.store.read(self.name, WHOLE_LOG)
         problems = broken_links(events)
         if problems:
             raise DamagedError(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from psips.errors import unknown
 from psips.session.restoring import UNREADABLE
-from psips.store import CLOCK, EVERY, Event, Snapshot, Store, StoreError, broken_links
+from psips.store import CLOCK, WHOLE_LOG, Event, Snapshot, Store, StoreError, broken_links
 from psips.study.inputs import ahead, read_known_name, stamp
 from psips.study.people import VERSION
 from psips.study.state import State
@@ -47,7 +47,7 @@ def replay_log(
     try:
         read_known_name(study)
         kept = _kept(study, store)  # before the events, which were there first
-        events = store.read(study, EVERY)
+        events = store.read(study, WHOLE_LOG)
     except StoreError as error:
         return Verification(0, "", (str(error),)), None
     if not events:

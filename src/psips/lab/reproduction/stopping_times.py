@@ -241,7 +241,7 @@ def _judge_chip(frame: pd.DataFrame) -> list[Claim]:
 
 # Every rule on every instance
 
-EVERY = [
+ALL_PANELS = [
     Panel("cov-boost", "cov-boost", 0.1),
     Panel("correlated, rho -0.9", "correlated", 0.1, {"rho": -0.9}),
     Panel("correlated, rho 0", "correlated", 0.1, {"rho": 0.0}),
@@ -255,14 +255,14 @@ LINEAR = [Panel("noc", "noc", 0.1), Panel("noc-transductive", "noc-transductive"
 
 
 def _every_rows(runs: int) -> list[Row]:
-    plain = rows_of(EVERY, rivals(*UNSTRUCTURED, *BASELINES))(runs)
+    plain = rows_of(ALL_PANELS, rivals(*UNSTRUCTURED, *BASELINES))(runs)
     linear = rivals("directed", "posterior", "track-and-stop", *BASELINES)
     return [*plain, *rows_of(LINEAR, linear)(runs)]
 
 
 def _draw_every(frame: pd.DataFrame) -> Drawing:
     figure, (ax,) = sheet(1, 7.0, 3.9)
-    panels = [panel for panel in (*EVERY, *LINEAR) if panel.name in set(frame["panel"])]
+    panels = [panel for panel in (*ALL_PANELS, *LINEAR) if panel.name in set(frame["panel"])]
     bounds = {panel.name: bound(panel) for panel in panels}
     for rule, look in LOOKS.items():
         chosen = frame[frame["rule"] == rule].groupby("panel")["samples"].mean()
