@@ -6,10 +6,11 @@ the same amount and its limits and ranges move along. Arithmetic does change: of
 
 So an engine looks once, when it first knows enough to judge: in an objective in which the
 median of the arms' means is more than FAR_FROM_ZERO standard deviations of the noise from 0,
-all values are taken less a centre near that median. The centre is a function of the results told up to
-then, in their order, it is kept in snapshots, and it stays 0 for values as most people have
-them, whose runs it leaves as they are, to the bit. It has few binary digits, so that a count
-times the centre is exact, and what sums have lost to rounding before is added to them again.
+all values are taken less a centre near that median. The centre is a function of the results
+told up to then, in their order, it is kept in snapshots, and it stays 0 for values as most
+people have them, whose runs it leaves as they are, to the bit. It has few binary digits, so
+that a count times the centre is exact, and what sums have lost to rounding before is added to
+them again.
 
 Not centred: problems with features, in which a constant is not something that moves along, and
 objectives with a tolerance that is a share of the control's mean, or a bound on parameters.

@@ -353,7 +353,8 @@ class Engine:
         Of the sets that are right people mean the smaller, see `src/core/smaller_set.h`. If it
         has passed as well, it is the set. If it has not, the run goes on for it until the
         results have grown by SMALLER_SET_GROWTH, and then ends with the set that had passed. It
-        does not wait where results may end before: in a table told at once, with a budget, with items.
+        does not wait where results may end before: in a table told at once, with a budget,
+        with items.
         """
         self._chosen = []
         if not (self.program.weighs and self._tolerant):

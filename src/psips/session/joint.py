@@ -4,7 +4,8 @@ The precision of theta is then (h d, h d), see src/core/belief/joint.h, and ever
 from it and from B, which are sums over results. If the noise is to be estimated as well, one
 covariance for all arms is, by EM: values that are missing are expected from those that are
 there, around the fit. It is estimated again whenever the results have grown by REFIT_GROWTH,
-and has Student's tail as in src/core/belief/noise_estimate.h, by the objective with the fewest values.
+and has Student's tail as in src/core/belief/noise_estimate.h, by the objective with the
+fewest values.
 """
 
 from __future__ import annotations
