@@ -37,7 +37,7 @@ from psips.cli.simulate import simulate
 from psips.cli.study import study
 from psips.errors import InputError
 from psips.input.escaping import sentences
-from psips.version import __version__
+from psips.version import build_version
 
 MisuseError: Any = typer.BadParameter.__mro__[2]  # typer has no public name for its base
 MISUSE_LINE = 300  # characters; what it says comes below two lines on usage
@@ -131,7 +131,7 @@ app.add_typer(serve, name="serve")
 
 def _print_version(asked: bool) -> None:
     if asked:
-        typer.echo(__version__)
+        typer.echo(build_version())
         raise typer.Exit
 
 
