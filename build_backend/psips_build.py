@@ -26,6 +26,7 @@ from scikit_build_core import build as scikit
 Settings = dict[str, str | list[str]]
 
 ROOT = Path(__file__).resolve().parents[1]
+COMMIT = ROOT / "src" / "psips" / "_commit.txt"  # what psips.version reads
 ZIG = "ziglang>=0.17"
 ZIG_MACHINES = ("aarch64", "arm64", "armv7l", "i686", "ppc64le", "riscv64", "s390x", "x86_64")
 COMPILERS = ("c++", "g++", "clang++")
@@ -137,6 +138,39 @@ def toolchain(folder: Path) -> Iterator[Settings]:
                 os.environ[name] = value
 
 
+def commit() -> str:
+    """Return which commit is built, by git or as a source archive has it; else nothing."""
+    if not (ROOT / ".git").exists():  # the checkout of another project may be around ours
+        return COMMIT.read_text(encoding="utf-8") if COMMIT.exists() else ""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+
+    def git(*words: str) -> str:
+        return subprocess.run(
+            ["git", "-C", str(ROOT), *words],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+
+    try:
+        head = git("rev-parse", "--short=12", "HEAD")
+        changed = git("status", "--porcelain", "--untracked-files=no")
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return f"commit {head}, with changes" if changed else f"commit {head}"
+
+
+def with_commit(table: str, target: Path, folder: str) -> Settings:
+    """Return the settings that add a file with the commit, if it is known."""
+    text = commit()
+    if not text:
+        return {}
+    file = Path(folder, COMMIT.name)
+    file.write_text(text, encoding="utf-8")
+    return {f"{table}.force-include.{file}": target.as_posix()}
+
+
 def get_requires_for_build_wheel(config_settings: Settings | None = None) -> list[str]:
     """Return what scikit-build-core asks for (CMake, Ninja), and zig without a compiler."""
     check_headers()
@@ -158,8 +192,16 @@ def build_wheel(
 ) -> str:
     """Build a wheel; return its name."""
     with tempfile.TemporaryDirectory() as folder, toolchain(Path(folder)) as settings:
-        given = {**settings, **(config_settings or {})}
+        named = with_commit("wheel", Path("psips", COMMIT.name), folder)
+        given = {**settings, **named, **(config_settings or {})}
         return scikit.build_wheel(wheel_directory, given, metadata_directory)
+
+
+def build_sdist(sdist_directory: str, config_settings: Settings | None = None) -> str:
+    """Build a source archive, which knows its commit; return its name."""
+    with tempfile.TemporaryDirectory() as folder:
+        named = with_commit("sdist", COMMIT.relative_to(ROOT), folder)
+        return scikit.build_sdist(sdist_directory, {**named, **(config_settings or {})})
 
 
 def build_in_place(config_settings: Settings | None = None) -> Path:
@@ -181,6 +223,11 @@ def build_in_place(config_settings: Settings | None = None) -> Path:
         waiting = path.with_name(path.name + ".new")
         shutil.copyfile(Path(folder, module), waiting)
         waiting.replace(path)
+    text = commit()
+    if text:
+        COMMIT.write_text(f"{text.removesuffix(', editable')}, editable", encoding="utf-8")
+    else:
+        COMMIT.unlink(missing_ok=True)
     return path
 
 
@@ -206,7 +253,6 @@ def build_editable(
         return scikit.build_wheel(wheel_directory, given, metadata_directory)
 
 
-build_sdist = scikit.build_sdist
 get_requires_for_build_editable = get_requires_for_build_wheel
 get_requires_for_build_sdist = scikit.get_requires_for_build_sdist
 prepare_metadata_for_build_editable = scikit.prepare_metadata_for_build_editable

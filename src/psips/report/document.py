@@ -34,7 +34,7 @@ from psips.session.estimated import spread
 from psips.study import Study
 from psips.study.inputs import now, stamp
 from psips.study.state import State
-from psips.version import __version__
+from psips.version import build_version
 
 if TYPE_CHECKING:
     from psips.diagnostics import Diagnosis
@@ -71,7 +71,7 @@ def report(
     at = stamp(clock())
     parts = [
         f"<h1>{escape(study.name)}</h1>",
-        f'<p class="small">Report written {in_utc(at)} by psips {__version__}.</p>',
+        f'<p class="small">Report written {in_utc(at)} by psips {build_version()}.</p>',
         _answer(state, known),
         _held(study),
         front_of(study, known, FIRST),

@@ -8,7 +8,7 @@ from psips.evaluation.matrix import Replay
 from psips.input.escaping import one_line
 from psips.report.document import front_of
 from psips.report.page import page, table
-from psips.version import __version__
+from psips.version import build_version
 
 
 def matrix_page(found: Replay, name: str) -> str:
@@ -28,7 +28,7 @@ def matrix_page(found: Replay, name: str) -> str:
     parts = [
         f"<h1>{escape(one_line(name))}</h1>",
         f'<p class="small">A table of {found.of:,} cells of '
-        f"{found.session.problem.K:,} arms, replayed by psips {__version__} as if it were "
+        f"{found.session.problem.K:,} arms, replayed by psips {build_version()} as if it were "
         "being measured.</p>",
         f'<p class="{kind}">{escape(first)} <strong>{escape(rest[0])}</strong></p>',
         *(f"<p>{escape(text)}</p>" for text in rest[1:]),

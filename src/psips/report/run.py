@@ -8,7 +8,7 @@ from psips.commands.found import Found
 from psips.commands.table import RATIO, WORDS, cells_of, title_of
 from psips.input.escaping import one_line
 from psips.report.page import page, table
-from psips.version import __version__
+from psips.version import build_version
 
 
 def run_page(found: Found) -> str:
@@ -37,7 +37,7 @@ def run_page(found: Found) -> str:
     named = any(name != command for name, command in commands)
     parts = [
         f"<h1>Commands compared in {escape(', '.join(m.name for m in found.aims))}</h1>",
-        f'<p class="small">Measured by psips {__version__}, in rounds.</p>',
+        f'<p class="small">Measured by psips {build_version()}, in rounds.</p>',
         f'<p class="{kind}"><strong>{escape(one_line(found.verdict))}</strong></p>',
         f"<p>{escape(found.summary[:1].upper() + found.summary[1:])}. "
         f"{escape(one_line(found.outlook))}</p>",
