@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,18 +10,11 @@ import typer
 
 from psips.cli.comparing import save
 from psips.cli.screen import Format, OutputFormat, progress_line, show_as
-from psips.cli.table_options import Sheet
+from psips.cli.table_options import Population, Sheet
 from psips.cli.writing import check_plot, check_target, write_whole
 
 if TYPE_CHECKING:
     from psips.evaluation.matrix import Replay
-
-
-class Population(StrEnum):
-    """Of which items a question is."""
-
-    LIKE_THESE = "like-these"
-    THESE = "these"
 
 
 def matrix(

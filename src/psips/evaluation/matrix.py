@@ -19,9 +19,9 @@ from psips.input.directions import as_options, guess_text, settle
 from psips.problem import Problem
 from psips.problem.limits import ONLY
 from psips.problem.measurements import ARM, ITEM
+from psips.problem.question import LIKE_THESE, THESE
 from psips.rules.promises import short_promise
 from psips.session import Session
-from psips.session.choices import LIKE_THESE, THESE
 from psips.session.status_text import WIDTH, cut, in_blocks
 from psips.session.tolerated import MOST_REPLAYED, Saving
 

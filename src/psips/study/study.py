@@ -72,6 +72,7 @@ class Study(View):
         budget: float | None = None,
         goal: str | None = None,
         time_limit: object = None,
+        of: str | None = None,
         user: str | None = None,
         clock: Clock | None = None,
         **choices: Any,
@@ -81,8 +82,8 @@ class Study(View):
         Parameters
         ----------
         problem : Problem or path of a problem file
-            A file's ``delta``, ``seed``, ``budget``, ``time_limit`` and ``[rules]`` hold unless
-            given here.
+            A file's ``delta``, ``seed``, ``budget``, ``time_limit``, ``of`` and ``[rules]``
+            hold unless given here.
         store : str or Store
             URL of a database, which is made if it is missing.
         name : str, optional
@@ -101,6 +102,9 @@ class Study(View):
             What is to be proven instead of the whole set, see `Session`.
         time_limit : duration, optional
             A budget of time from the first ask or result on, by the times in the log: ``"5d"``.
+        of : "like these" or "these", optional
+            Whether the question is of all items like those of the list, or of these alone, see
+            `Session`.
         user : str, optional
             Who is at work, instead of PSIPS_USER or the login.
         clock : callable, optional
@@ -109,7 +113,7 @@ class Study(View):
             Fields of `Rules`.
         """
         name, payload = registration(
-            problem, name, rules, seed, conduct, budget, goal, time_limit, choices
+            problem, name, rules, seed, conduct, budget, goal, time_limit, of, choices
         )
         with opened(store, create=True) as found:
             journal = Journal(name, found, clock, user)

@@ -12,6 +12,7 @@ from psips.diagnostics import Diagnosis
 from psips.notebook import card, names, table
 from psips.problem import Problem
 from psips.problem.instances import Results
+from psips.problem.question import THESE
 from psips.rules import Rules
 from psips.rules.promises import short_promise
 from psips.session.dominance import MOST, Comparisons
@@ -150,7 +151,7 @@ class View:
         arms = np.array([problem.arm_index(r.arm) for r in counted], dtype=np.int64)
         values = np.array([r.values for r in counted], dtype=float).reshape(-1, problem.d)
         given = epsilons or suggested(session.noisy, session.engine)
-        if session.goal is not None:
+        if session.goal is not None or session.of == THESE:
             return ()
         told, key = Results(arms, values), session.engine.key
         return savings(problem, session.rules, told, key, given, exact=session.exact.known)
