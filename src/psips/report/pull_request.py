@@ -120,7 +120,7 @@ def _run_rows(found: Found) -> tuple[list[str], list[list[str]]]:
 def comparison_comment(found: Comparison, base: str, new: str) -> str:
     """Return what changed; ``base`` and ``new`` say between what."""
     kind = ALERTS.get(found.verdict, "NOTE")
-    said = "; ".join(map(escape, found.sentences)) if found.verdict != OPEN else OPEN
+    said = "; ".join(map(escape, _short(found))) if found.verdict != OPEN else OPEN
     verdict = f"**{said[0].upper()}{said[1:]}** ({escape(found.promise, False)})"
     head, rows = found.rows()
     several = len(found.options) > 1
@@ -136,6 +136,15 @@ def comparison_comment(found: Comparison, base: str, new: str) -> str:
         else "",
         folded("How this was found", details),
     )
+
+
+def _short(found: Comparison) -> list[str]:
+    """Return the sentences of an alert: of several options, what is open is only counted."""
+    if len(found.options) < 2:
+        return found.sentences
+    many = sum(one.verdict == OPEN for one in found.differences)
+    known = [text for text in found.sentences if not text.startswith(OPEN)]
+    return [*known, f"{many} of {len(found.differences)} {OPEN}"] if many else known
 
 
 def study_comment(name: str, known: Status) -> str:
