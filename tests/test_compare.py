@@ -136,7 +136,7 @@ def test_joint_verdicts() -> None:
     }
     assert found.verdict == "better and worse"
     assert found.worse
-    assert found.sentences[0] == "worse: down (seconds); traded (seconds)"
+    assert found.sentences[0] == "worse: seconds (down, traded)"
     assert "90% confidence in all 8 verdicts together (Bonferroni)" in str(found)
 
 
@@ -232,7 +232,9 @@ def test_the_command(tmp_path) -> None:
 def test_a_comment(tmp_path) -> None:
     gains = {"plain": (0, 1), "a|b <img> @me": (0, 0)}
     text = comparison_comment(compare(*made(gains), WAYS), "main", "pull")
-    assert text.startswith("> [!CAUTION]\n> **Worse: plain (seconds)")
+    assert text.startswith(
+        "> [!CAUTION]\n> **Worse: seconds (plain); 3 of 4 not distinguishable**"
+    )
     assert "`a\\|b <img> @me`" in text
     assert "<details>" in text
     assert "@me" not in text.replace("`a\\|b <img> @me`", "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -176,6 +177,24 @@ def test_items_or_a_budget_may_end() -> None:
     assert short.results == 18
     assert short.pareto_set is None
     assert str(short).startswith("ended without a stop, after 18 results of 8,000\ncandidate")
+
+
+def test_of_these_items_the_last_call_settles_all() -> None:
+    given: dict[str, Any] = {"objectives": OBJECTIVES, "seed": 1, "delta": 1e-6, "of": "these"}
+    found = evaluate(list(SKILL), ITEMS[:5], score, **given)
+    assert (found.stopped, found.results, found.probability) == (True, 20, 1.0)
+    assert "Pareto set of these items, for certain: " in str(found)
+
+    def run(arm: str, item: str) -> dict[str, float]:
+        if (arm, item) == ("a", ITEMS[2]):
+            raise ValueError("no answer")
+        return score(arm, item)
+
+    lacking = evaluate(list(SKILL), ITEMS[:5], run, **given)
+    assert (lacking.stopped, lacking.results) == (False, 19)
+    assert "Pareto set of these items, with probability " in str(lacking)
+    with pytest.raises(InputError, match="of must be 'these' or 'like these'"):
+        evaluate(list(SKILL), ITEMS[:5], run, **{**given, "of": "those"})
 
 
 def test_items_that_end_in_a_study_name_the_set(tmp_path) -> None:

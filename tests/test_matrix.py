@@ -210,7 +210,7 @@ def test_a_status_is_a_metric(tmp_path) -> None:
     assert code == 0
     assert "solved: more is better (guessed by the name)\n" in text
     assert "runtime: less is better (guessed by the name), logarithms are compared\n" in text
-    assert "runtime (mean of log)" in text
+    assert "geometric means of runtime" in " ".join(text.split())
     assert "let the share" not in text
     scores = read_scores(
         [tmp_path / "runs.csv"],

@@ -38,7 +38,8 @@ from psips.commands.quantities import read_limit, written
 from psips.commands.rounds import layers
 from psips.commands.running import Ran, Runner, read_cores
 from psips.commands.text import lines_of
-from psips.commands.writing import as_csv, as_github, as_markdown, code, escaped
+from psips.commands.writing import as_csv
+from psips.report.pull_request import run_comment
 from psips.report.run import run_page
 from psips.study import Study
 
@@ -822,19 +823,31 @@ def test_verdicts() -> None:
     )
 
 
-def test_markdown_is_harmless() -> None:
+def test_a_comment_is_harmless_and_claims_nothing_before_the_stop() -> None:
     names = ("a|b <img src=x>", "`c` @all", "x")
-    for text in (as_markdown(a_found(names)), as_github(a_found(names))):
-        rest = text.replace("`a\\|b <img src=x>`", "").replace("`` `c` @all ``", "")
-        assert not re.findall(r"(?<!\\)[<@|]img|(?<!\\)@", rest)
-    github = as_github(a_found(names))
-    assert github.startswith("> [!NOTE]\n> ")
-    assert github.count("<details>") == github.count("</details>") == 1
-    assert as_github(a_found(stopped=False, pareto_set=None)).startswith("> [!WARNING]\n")
-    assert escaped("a\x1b[0m") == "a\\\\x1b\\[0m"
-    assert code("a\nb") == "`a\\nb`"
-    rows = [line for line in github.splitlines() if line.startswith("|")]
+    text = run_comment(a_found(names))
+    rest = text.replace("`a\\|b <img src=x>`", "").replace("`` `c` @all ``", "")
+    drawn = rest.index("```text")
+    assert not re.findall(r"(?<!\\)<img|@(?!&#8203;)", rest[:drawn])
+    assert text.startswith(
+        "> [!TIP]\n> **Pareto set: `a\\|b <img src=x>`, `` `c` @all ``** (90% "
+    )
+    assert text.count("<details>") == text.count("</details>") == 1
+    rows = [line for line in text.splitlines() if line.startswith("|")]
     assert {line.replace("\\|", "").count("|") for line in rows} == {rows[0].count("|")}
+    still = run_comment(a_found(stopped=False, pareto_set=None, open_text="Undecided: a."))
+    assert still.startswith("> [!NOTE]\n> **Not known yet.** Ahead so far: `a`, `b` (time")
+    assert "Pareto set:" not in still
+    assert "Undecided: a." in still.split("<details>")[0]
+
+
+def test_a_file_of_markdown_is_the_comment(run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "found.md"
+    words = ["sleep 0.001", "sleep 0.1", "-m", "time", "--format", "github"]
+    code, said, _ = run(*words, "--export", str(path))
+    assert code == 0
+    assert path.read_text() == said
+    assert "| `sleep 0.1` |" in said
 
 
 def test_a_page_and_a_table_for_spreadsheets() -> None:

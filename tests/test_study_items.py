@@ -226,3 +226,83 @@ def test_items_are_any_text(tmp_path) -> None:
         trial.tell("A", [1.0, 1.0], block="other")
     with pytest.raises(InputError, match="item number 1 has a name of 60,000 characters"):
         study(blocks=["q" * 60_000])
+
+
+OF_THESE = """
+name = "exam"
+arms = ["A", "B", "C"]
+blocks = "questions.csv"
+of = "these"
+seed = 1
+
+[[objectives]]
+name = "yield"
+
+[[objectives]]
+name = "cost"
+direction = "min"
+"""
+
+
+def exam(folder, number: int = 12) -> str:
+    questions = [f"q{n}" for n in range(number)]
+    (folder / "questions.csv").write_text("\n".join(["item", *questions]) + "\n")
+    (folder / "exam.toml").write_text(OF_THESE)
+    return f"sqlite:///{folder}/s.db"
+
+
+def test_of_these_items_all_is_known_at_the_end_and_the_log_replays(tmp_path) -> None:
+    url = exam(tmp_path)
+    trial = Study.create(tmp_path / "exam.toml", url, delta=1e-9)
+    means = {arm: np.mean([values(arm, f"q{n}", 1) for n in range(12)], axis=0) for arm in ARMS}
+    go(trial, 20)
+    assert "alone" in str(trial.status())
+    assert not trial.stopped
+    trial.correct([9.0, 9.0], result=3, reason="was misread")
+    told = trial.told[2]
+    trial.correct(values(told.arm, told.item, 1), result=3, reason="was not")
+    twin = Study.open("exam", url)  # a cached state, or the log
+    go(twin, 16)
+    status = twin.status()
+    assert twin.stopped
+    assert "of these items the set is certain" in str(status)
+    assert status.probability_of_change == 0.0
+    for arm in ARMS:
+        assert status.arms.loc[arm, "yield estimate"] == pytest.approx(means[arm][0])
+    assert twin.verify().problems == ()
+    assert "the question is of these alone" in report(twin)
+    assert twin.savings(1.0) == ()
+
+
+def test_of_these_items_a_result_has_one(tmp_path) -> None:
+    trial = Study.create(tmp_path / "exam.toml", exam(tmp_path))
+    with pytest.raises(InputError, match="say of each result which it is of"):
+        trial.tell("A", [1.0, 2.0])
+    with pytest.raises(InputError, match="unknown item"):
+        trial.tell("A", [1.0, 2.0], block="elsewhere")
+    assert not trial.told
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [('of = "those"', "of must be 'these' or 'like these', got 'those'"), ("", "needs a list")],
+)
+def test_items_that_a_question_cannot_be_of(given: str, message: str, tmp_path) -> None:
+    exam(tmp_path)
+    text = OF_THESE.replace('of = "these"', given) if given else OF_THESE
+    if not given:
+        text = text.replace('blocks = "questions.csv"', "blocks = true")
+    (tmp_path / "exam.toml").write_text(text)
+    with pytest.raises(InputError, match=message):
+        Study.create(tmp_path / "exam.toml", "sqlite://")
+
+
+def test_the_command_line_asks_of_these_items(tmp_path) -> None:
+    url = exam(tmp_path)
+    path = tmp_path / "exam.toml"
+    path.write_text(OF_THESE.replace('of = "these"', ""))
+    for name, words, of in (("all", [], "like these"), ("few", ["--of", "these"], "these")):
+        words = ["study", "create", str(path), "--store", url, "--name", name, *words]
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, done.output
+        assert Study.open(name, url).state.session.of == of

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
+
+from psips.cli import app
 
 inspect_ai = pytest.importorskip("inspect_ai")
 
@@ -70,3 +74,8 @@ def test_logs_say_what_the_evaluation_said(form: str, tmp_path) -> None:
     replayed = replay(found)
     assert replayed.stopped
     assert set(replayed.pareto_set) == {"mockllm/good", "mockllm/cheap"}
+    done = CliRunner().invoke(app, ["matrix", str(tmp_path), "--json"])
+    assert done.exit_code == 0, done.output
+    said = json.loads(done.stdout)
+    assert said["pareto_set"] == list(replayed.pareto_set)
+    assert said["directions"] == found.ways

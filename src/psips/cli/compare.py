@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from psips.cli.matrix import read_tolerance
-from psips.cli.screen import Format, OutputFormat, progress_line, show_as
+from psips.cli.screen import Format, OutputFormat, progress_line, show_as, text_width
 from psips.cli.table_options import Sheet
 
 WORSE = 1
@@ -94,7 +94,12 @@ def compare(
 
         return comparison_comment(found, base, new)
 
-    show_as(OutputFormat.JSON if as_json else form, found.to_dict(), str(found), markdown)
+    show_as(
+        OutputFormat.JSON if as_json else form,
+        found.to_dict(),
+        found.text(text_width()),
+        markdown,
+    )
     raise typer.Exit(WORSE if found.worse else 0)
 
 

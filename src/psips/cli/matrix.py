@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from psips.cli.comparing import save
-from psips.cli.screen import Format, OutputFormat, progress_line, show_as
-from psips.cli.table_options import Sheet
+from psips.cli.screen import Format, OutputFormat, progress_line, show_as, text_width
+from psips.cli.table_options import Population, Sheet
 from psips.cli.writing import check_plot, check_target, write_whole
 
 if TYPE_CHECKING:
     from psips.evaluation.matrix import Replay
-
-
-class Population(StrEnum):
-    """Of which items a question is."""
-
-    LIKE_THESE = "like-these"
-    THESE = "these"
 
 
 def matrix(
@@ -182,7 +174,7 @@ def matrix(
 
         return matrix_comment(found)
 
-    show_as(form, found.to_dict(), str(found), markdown)
+    show_as(form, found.to_dict(), found.text(text_width()), markdown)
 
 
 def _summarised(
@@ -212,7 +204,7 @@ def _summarised(
 
         return summary_comment(found)
 
-    show_as(form, found.to_dict(), str(found), markdown)
+    show_as(form, found.to_dict(), found.text(text_width()), markdown)
 
 
 def _replayed(

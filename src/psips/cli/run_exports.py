@@ -40,6 +40,10 @@ def _text_for(ending: str, found: Found) -> str:
         from psips.report.run import run_page
 
         return run_page(found)
-    from psips.commands.writing import as_csv, as_markdown
+    if ending == ".md":
+        from psips.report.pull_request import run_comment
 
-    return as_csv(found) if ending == ".csv" else as_markdown(found)
+        return run_comment(found)
+    from psips.commands.writing import as_csv
+
+    return as_csv(found)

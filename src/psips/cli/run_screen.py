@@ -150,9 +150,9 @@ def show_found(found: Found, form: str, as_json: bool) -> None:
         show_data(found.to_dict(), "", True)
         return
     if form == "github":
-        from psips.commands.writing import as_github
+        from psips.report.pull_request import run_comment
 
-        typer.echo(as_github(found), nl=False)
+        typer.echo(run_comment(found), nl=False)
         return
     from psips.commands.text import in_ascii, lines_of
 

@@ -68,6 +68,14 @@ def output() -> Console:
     return console
 
 
+def text_width() -> int:
+    """Return how wide texts are: as the terminal, up to a limit; 80 columns elsewhere."""
+    from psips.session.status_text import WIDTH
+
+    console = output()
+    return min(console.width, PIPE_WIDTH) if console.is_terminal else WIDTH
+
+
 @contextmanager
 def progress_line(text: str) -> Iterator[Line]:
     """Show a line that changes, on a terminal; nothing elsewhere."""

@@ -40,7 +40,7 @@ from psips.cli.study_text import (
     values_of,
     verdict_of,
 )
-from psips.cli.table_options import ArmColumn, Sheet, SkipIncomplete
+from psips.cli.table_options import ArmColumn, Population, Sheet, SkipIncomplete
 from psips.errors import counted
 from psips.input.escaping import one_line
 from psips.input.escaping import plain as harmless
@@ -91,6 +91,14 @@ def create(
         str | None,
         typer.Option(help="Time from the first ask after which asking ends: 8h, 5d."),
     ] = None,
+    of: Annotated[
+        Population | None,
+        typer.Option(
+            "--of",
+            help="Of which items: like-these, which those of the list stand for; or these, if "
+            "there are no others.",
+        ),
+    ] = None,
     expected_results: Annotated[
         str | None,
         typer.Option(
@@ -118,6 +126,7 @@ def create(
             seed=seed,
             budget=budget,
             time_limit=time_limit,
+            of=None if of is None else of.replace("-", " "),
             user=who,
             **choices,
         )

@@ -1,10 +1,19 @@
-"""Options of the commands that read a table of results."""
+"""Options of the commands that read a table of results, or ask of items."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
+
+
+class Population(StrEnum):
+    """Of which items a question is."""
+
+    LIKE_THESE = "like-these"
+    THESE = "these"
+
 
 Sheet = Annotated[
     str | None, typer.Option(help="Sheet of an Excel file, if more than one has cells.")

@@ -58,6 +58,12 @@ def draw(found: Found, width: int = 72) -> list[str]:
     return lines
 
 
+def legend(found: Found) -> str:
+    """Say which options the letters of a drawing stand for."""
+    named = [(letter(place), row) for place, row in enumerate(found.rows)]
+    return ", ".join(f"{one}: {found.labels[row.name]}" for one, row in named if one)
+
+
 def _known(row: Row, metric: Metric) -> bool:
     return math.isfinite(row.estimates[metric.name].value)
 

@@ -145,6 +145,15 @@ class Found:
         return f"{sentence(names, self.labels)} are Pareto-optimal in {what} ({sure}){rest}."
 
     @property
+    def tolerance_text(self) -> str:
+        """The tolerance, in words; amounts that are alike are said once."""
+        amounts = [one.partition(" on ") for one in self.tolerance.split(", ")]
+        same = {amount for amount, _, _ in amounts}
+        names = " and ".join(_listed([name for _, _, name in amounts]))
+        said = f"{same.pop()} in {names}" if len(same) == 1 else self.tolerance
+        return f"differences up to {said} do not matter"
+
+    @property
     def summary(self) -> str:
         """How much was measured, in a sentence."""
         took = f"{counted(self.runs, 'run')} in {counted(self.rounds, 'round')}"

@@ -12,15 +12,16 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from psips.errors import InputError, listing, quote
 from psips.problem import Problem
 from psips.problem.measurements import ARM, ITEM
 from psips.session import Session
 from psips.session.tolerance_report import replaceable
-from psips.study import Study
-from psips.study.inputs import read_name
+
+if TYPE_CHECKING:
+    from psips.study import Study
 
 
 @dataclass(frozen=True)
@@ -179,6 +180,8 @@ def _with_arms(problem: Problem, arms: Sequence[str]) -> Problem:
 def check_study(name: str, store: str, options: Sequence[str]) -> None:
     """Refuse a study of other options, or a name that none can have, before anything is run."""
     from psips.store import open_store
+    from psips.study import Study
+    from psips.study.inputs import read_name
 
     read_name(name)
     with open_store(store, create=True) as opened:
@@ -194,6 +197,7 @@ def open_study(
 ) -> Study:
     """Open a study of these options and metrics, or create it."""
     from psips.store import open_store
+    from psips.study import Study
 
     with open_store(store, create=True) as opened:
         there = name in opened.studies()

@@ -96,13 +96,7 @@ def _legend(found: Found) -> list[str]:
     if found.labels.left_out:
         legend.append(one_line(found.labels.left_out))
     if found.tolerance:
-        amounts = found.tolerance.split(", ")
-        same = {amount.partition(" on ")[0] for amount in amounts}
-        names = [amount.partition(" on ")[2] for amount in amounts]
-        said = found.tolerance
-        if len(same) == 1:
-            said = f"{same.pop()} in {', '.join(names)}"
-        legend.append(f"Differences up to {said} do not matter (--tolerance).")
+        legend.append(f"{_capital(found.tolerance_text)} (--tolerance).")
     return legend
 
 

@@ -9,13 +9,13 @@ items that are a random part of those they stand for.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from textwrap import wrap
 from typing import Any
 
 from psips.errors import InputError, listing, unknown
 from psips.evaluation.intervals import FEWEST, Sides, sides_of
+from psips.evaluation.layout import laid_out
 from psips.evaluation.scores import Scores
 from psips.input.digits import rounded
 from psips.input.directions import as_options, guess_text, settle
@@ -23,6 +23,7 @@ from psips.session.status_text import WIDTH, cut, in_blocks
 
 BETTER, WORSE, SAME, OPEN = "better", "worse", "the same", "not distinguishable"
 MIXED = "better and worse"
+NAMED = 4  # options that a sentence names
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ class Comparison:
         for verdict in (WORSE, BETTER, SAME, OPEN):
             these = [one for one in self.differences if one.verdict == verdict]
             if these:
-                found.append(f"{verdict}: {'; '.join(_by_option(these, len(self.options)))}")
+                found.append(f"{verdict}: {_by_metric(these, len(self.options))}")
         return found
 
     def to_dict(self) -> dict[str, Any]:
@@ -172,26 +173,33 @@ class Comparison:
         return head, rows
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, width: int = WIDTH) -> str:
+        """Return what came of it in lines of this width."""
         said = [f"{self.verdict}, with {self.promise}"]
         if len(self.differences) > 1:
             said += [sentence for sentence in self.sentences if self.verdict != OPEN]
-        lines = [line for text in said for line in wrap(text, WIDTH, subsequent_indent="  ")]
-        notes = [
-            line for text in self.notes for line in wrap(text, WIDTH, subsequent_indent="  ")
-        ]
-        return "\n".join([*lines, "", *self._table(), "", *notes])
+        return laid_out(said, self._table(width), self.notes, width)
 
-    def _table(self) -> list[str]:
+    def _table(self, width: int) -> list[str]:
+        """Return the table; of several options, each has its name above its metrics."""
         head, rows = self.rows()
-        found: list[list[str]] = []
-        for option in self.options:
-            if len(self.options) > 1:
-                found.append([cut(option), "", "", "", self.joint(option)])
-            inner = [row for row in rows if row[0] == option]
-            indent = "  " if len(self.options) > 1 else ""
-            found += [[f"{indent}{cut(row[1])}", *row[2:]] for row in inner]
-        columns = [(title, [row[c] for row in found]) for c, title in enumerate(head[2:], 1)]
-        return in_blocks("metric", [row[0] for row in found], columns)
+        several = len(self.options) > 1
+        names = [f"{'  ' if several else ''}{cut(row[1])}" for row in rows]
+        columns = [(title, [row[c] for row in rows]) for c, title in enumerate(head[2:], 2)]
+        lines = in_blocks("metric", names, columns, width=width)
+        if not several:
+            return lines
+        found: list[str] = []
+        for number, line in enumerate(lines):  # of each block: its header, then the rows
+            place = number % (len(rows) + 2) - 1
+            begins = 0 <= place < len(rows) and rows[place][0] != rows[place - 1][0]
+            if begins or (place == 0 and len(self.options) == 1):
+                option = rows[place][0]
+                found.append(f"{cut(option)}: {self.joint(option)}")
+            found.append(line)
+        return found
 
 
 def compare(
@@ -342,19 +350,18 @@ def _sizes(differences: list[Difference]) -> list[str]:
     return said
 
 
-def _wrapped(texts: Iterable[str]) -> list[str]:
-    return [line for text in texts for line in wrap(text, WIDTH, subsequent_indent="  ")]
-
-
-def _by_option(these: list[Difference], options: int) -> list[str]:
-    """Return the metrics of differences, by option if there are several."""
+def _by_metric(these: list[Difference], options: int) -> str:
+    """Return the metrics of differences, with their options if there are several."""
     found: dict[str, list[str]] = {}
     for one in these:
-        found.setdefault(one.option, []).append(one.metric)
-    return [
-        ", ".join(metrics) if options == 1 else f"{option} ({', '.join(metrics)})"
-        for option, metrics in found.items()
-    ]
+        found.setdefault(one.metric, []).append(one.option)
+    said = []
+    for metric, names in found.items():
+        whose = "all options" if len(names) == options else ", ".join(names[:NAMED])
+        if NAMED < len(names) < options:
+            whose += f" and {len(names) - NAMED} more"
+        said.append(metric if options == 1 else f"{metric} ({whose})")
+    return ", ".join(said)
 
 
 def _percent(value: float) -> str:

@@ -20,6 +20,7 @@ from psips.input.digits import chance
 from psips.input.directions import with_directions
 from psips.input.escaping import plain
 from psips.problem import Problem
+from psips.problem.goals_and_budget import THESE
 from psips.rules.promises import short_promise
 from psips.session import Session
 from psips.session.arguments import check_count
@@ -54,12 +55,12 @@ class Evaluation:
     Parameters
     ----------
     stopped : bool
-        Whether the stopping rule held; otherwise items, or the budget, have come to an end.
+        Whether the set is known; otherwise items, or the budget, have come to an end.
     pareto_set : tuple of str or None
         The answer, if it stopped; if the items have come to an end, the Pareto set of these
         items, without a promise for others. None if the budget has.
     probability : float
-        Posterior probability of the candidate set, for all items like these.
+        Posterior probability of the candidate set, for the items that the question is of.
     candidate_set : tuple of str
         Pareto set of the estimates.
     results : int
@@ -89,7 +90,16 @@ class Evaluation:
         of = f"{counted(self.results, 'result')} of {problem.K * len(problem.items):,}"
         if self.stopped:
             promise = short_promise(self.session.rules)
-            said = [f"stopped after {of} ({promise})", f"Pareto set: {names}"]
+            these = " of these items" if self.session.of == THESE else ""
+            if these and self.session.items is not None and self.session.items.all_told:
+                promise, these = "nothing is left to chance", f"{these}, for certain"
+            said = [f"stopped after {of} ({promise})", f"Pareto set{these}: {names}"]
+        elif self.pareto_set is not None and self.session.of == THESE:
+            said = [
+                f"nothing is left to call, after {of}",
+                f"Pareto set of these items, with probability {chance(self.probability)}: "
+                f"{names}",
+            ]
         elif self.pareto_set is not None:
             said = [
                 f"all items were used without a stop, after {of}",
@@ -126,6 +136,7 @@ def evaluate(
     epsilon: Any = None,
     seed: int | None = None,
     shuffle: bool = True,
+    of: str | None = None,
     progress: bool | Callable[[Progress], object] | None = None,
     **choices: Any,
 ) -> Evaluation:
@@ -166,7 +177,10 @@ def evaluate(
     seed : int, optional
         Of the order of the items, and of the session.
     shuffle : bool
-        Whether the items come in a random order, which they should if they stand for others.
+        Whether the items come in a random order, as they should: promises are over that order.
+    of : "like these" (if left out) or "these"
+        Whether the items stand for others, or are all there are: then less is to be called, and
+        with the last call the set is certain. A study has it registered.
     progress : bool or callable, optional
         Whether to report about every second, or who is told. On a terminal if left out.
     **choices
@@ -196,7 +210,8 @@ def evaluate(
         objectives = with_directions(objectives)
     what_arms, what_items = _named("arm", arms), _named("item", items)
     desk = _desk(
-        what_arms, what_items, objectives, study, budget, epsilon, seed, shuffle, choices
+        *(what_arms, what_items, objectives, study, budget, epsilon, seed, shuffle),
+        {**choices, **({} if of is None else {"of": of})},
     )
     work = _Work(desk, what_arms, what_items, retries, timeout, _reporter(progress))
     return work.go(make_pool(pool, run, workers))
@@ -230,8 +245,8 @@ def _desk(
     if study is not None:
         if choices or any(one is not None for one in (objectives, budget, epsilon)):
             raise InputError(
-                "a study has objectives, a tolerance, rules and a budget of its own: "
-                "leave them out"
+                "a study has objectives, a tolerance, rules, a budget and a question of its "
+                "own: leave them out"
             )
         _check_study(study.problem, arms, items)
         return StudyDesk(study)

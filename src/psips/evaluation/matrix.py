@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from shlex import quote as word
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from psips.errors import InputError, counted, listing, quote, unknown
 from psips.evaluation.cutoffs import find_cutoff
+from psips.evaluation.layout import MARK, laid_out, marked
 from psips.evaluation.scores import Scores
-from psips.input.digits import chance, estimate
+from psips.input.digits import chance, estimate, in_ratios
 from psips.input.directions import as_options, guess_text, settle
 from psips.problem import Problem
+from psips.problem.goals_and_budget import LIKE_THESE, THESE
 from psips.problem.limits import ONLY
 from psips.problem.measurements import ARM, ITEM
 from psips.rules.promises import short_promise
 from psips.session import Session
-from psips.session.arguments import LIKE_THESE, THESE
 from psips.session.status_text import WIDTH, cut, in_blocks
 from psips.session.tolerance_report import MOST_REPLAYED, Saving
 
@@ -142,7 +142,8 @@ class Replay:
             ]
         same = set(self.whole) == set(self.pareto_set)
         other = f"another set, {', '.join(self.whole) or 'none'}"
-        said.append(f"the whole table says: {'the same set' if same else other}")
+        if self.cells < self.of or not same:
+            said.append(f"the whole table says: {'the same set' if same else other}")
         if not self.stopped or self.certain:
             said.append(
                 f"the candidate set did not change after cell {self.settled:,} "
@@ -157,39 +158,56 @@ class Replay:
         return said
 
     def __str__(self) -> str:
-        said = [*_wrapped(self.notes), "", *_wrapped(self.sentences)]
+        return self.text()
+
+    def text(self, width: int = WIDTH) -> str:
+        """Return what came of it in lines of this width."""
+        said = self.sentences
         if self.saving is not None:
             said.append(f"  {_as_options(self.saving.amounts)}")
-        return "\n".join([*said, "", *self._table()])
+        return laid_out(said, self._table(width), [self._legend(), *self.notes], width)
+
+    def _legend(self) -> str:
+        """Say what marks and numbers of the table mean."""
+        logs = [
+            name
+            for name, scale in zip(
+                self.session.problem.objectives, self.session.problem.scales, strict=True
+            )
+            if scale.log
+        ]
+        means = f"; geometric means of {', '.join(logs)}" if logs else ""
+        return f"{MARK} Pareto set;  ±: standard error;  probability: of being optimal{means}"
 
     def rows(self) -> tuple[list[str], list[list[str]]]:
         """Return the table of arms as texts: its header and its rows."""
-        columns = [c for c in map(str, self.arms) if c.endswith(" estimate")]
-        metrics = [column.removesuffix(" estimate") for column in columns]
-        head = ["arm", "cells", *metrics, "optimal with probability", "Pareto set"]
+        problem = self.session.problem
+        head = ["arm", "cells", *problem.objectives, "optimal with probability", "Pareto set"]
         rows = []
         for name, row in self.arms.iterrows():
             rows.append(
                 [
                     str(name),
                     f"{int(row['cells']):,}",
-                    *(estimate(row[f"{m} estimate"], row[f"{m} se"]) for m in metrics),
+                    *(
+                        (in_ratios if scale.log else estimate)(
+                            row[f"{label} estimate"], row[f"{label} se"]
+                        )
+                        for label, scale in zip(problem.labels, problem.scales, strict=True)
+                    ),
                     chance(row["probability"]),
                     "yes" if name in self.pareto_set else "",
                 ]
             )
         return head, rows
 
-    def _table(self) -> list[str]:
+    def _table(self, width: int) -> list[str]:
         head, rows = self.rows()
-        names = [cut(row[0]) for row in rows]
         titles = [*map(cut, head[1:-2]), "probability"]
         columns = [(title, [row[c] for row in rows]) for c, title in enumerate(titles, 1)]
-        return in_blocks("arm", names, columns)
-
-
-def _wrapped(texts: Iterable[str]) -> list[str]:
-    return [line for text in texts for line in wrap(text, WIDTH, subsequent_indent="  ")]
+        inside = [bool(row[-1]) for row in rows]
+        names = marked([cut(row[0]) for row in rows], inside, columns, width)
+        return in_blocks("  arm", names, columns, width=width)
 
 
 def _as_options(amounts: Mapping[str, float | str]) -> str:

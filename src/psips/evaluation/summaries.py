@@ -7,15 +7,15 @@ option the doubt comes from. No stop is claimed: see `WHY`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from textwrap import wrap
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from psips.aliases import Floats
 from psips.errors import InputError, listing, quote
+from psips.evaluation.layout import MARK, laid_out, marked
 from psips.evaluation.scores import MODEL
 from psips.input.digits import chance, estimate
 from psips.input.directions import as_options, guess_text, settle
@@ -136,15 +136,18 @@ class Judged:
         return ["arm", *table.metrics, "on the front", "doubt"], rows
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, width: int = WIDTH) -> str:
+        """Return what it says in lines of this width."""
         head, rows = self.rows()
         columns = [(cut(t), [row[c] for row in rows]) for c, t in enumerate(head[1:], 1)]
-        table = in_blocks(head[0], [cut(row[0]) for row in rows], columns)
-        lines = [*_wrapped(self.notes), "", *_wrapped(self.sentences), "", *table]
-        return "\n".join(lines).lstrip("\n")
-
-
-def _wrapped(texts: Iterable[str]) -> list[str]:
-    return [line for text in texts for line in wrap(text, WIDTH, subsequent_indent="  ")]
+        inside = [row[0] in self.front for row in rows]
+        names = marked([cut(row[0]) for row in rows], inside, columns, width)
+        table = in_blocks(f"  {head[0]}", names, columns, width=width)
+        *said, why = self.sentences
+        legend = f"{MARK} on the front by these means;  on the front: probability"
+        return laid_out(said, table, [legend, *self.notes, why], width)
 
 
 def judge(

@@ -56,6 +56,23 @@ def estimate(mean: float, se: float, none: str = "-") -> str:
     return f"{rounded(mean, se)} ± {rounded(se, se)}"
 
 
+def in_ratios(mean: float, se: float, none: str = "-") -> str:
+    """Write a geometric mean with its standard error, from those of the logarithm.
+
+    Examples
+    --------
+    >>> in_ratios(math.log(12.34), 0.0153), in_ratios(math.log(0.02), 0.213)
+    ('12.34 ±1.5%', '0.020 ±24%')
+    """
+    if math.isnan(mean):
+        return none
+    middle = math.exp(min(mean, 700.0))
+    if not se > 0.0:
+        return estimate(middle, se, none)
+    share = 100.0 * math.expm1(min(se, 700.0))
+    return f"{rounded(middle, middle * se)} ±{rounded(share, share)}%"
+
+
 def interval(value: float, low: float, high: float) -> str:
     """Write a number with its interval.
 

@@ -1,4 +1,4 @@
-"""What is asked besides the whole Pareto set: budgets, and other goals."""
+"""What is asked besides the whole Pareto set: budgets, other goals, and of which items."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from psips.problem.problem import Problem
 from psips.state.codes import COUNT, SETTLE
 
 ROUNDING = 1e-9  # of a budget, so that ten times 0.1 is 1
+THESE, LIKE_THESE = "these", "like these"  # items that a question is of
 
 
 def cost_of(problem: Problem, amount: float) -> str:
@@ -48,6 +49,30 @@ def read_budget(problem: Problem, given: object) -> float | None:
             f"{cost_of(problem, least)}; got {quote(given)}"
         )
     return budget
+
+
+def read_of(problem: Problem, given: object) -> str:
+    """Read of which items the question is; left out: of all like those measured.
+
+    Examples
+    --------
+    >>> problem = Problem(objectives=["gain"], arms=2, blocks=True)
+    >>> read_of(problem, None)
+    'like these'
+    >>> read_of(problem, "these")
+    Traceback (most recent call last):
+    psips.errors.InputError: a question of these items needs a list of all of them: register ...
+    """
+    if given is None:
+        return LIKE_THESE
+    if given not in (THESE, LIKE_THESE):
+        raise InputError(f"of must be {THESE!r} or {LIKE_THESE!r}, got {quote(given)}")
+    if given == THESE and not problem.items:
+        raise InputError(
+            "a question of these items needs a list of all of them: register it with "
+            "blocks=[...]"
+        )
+    return str(given)
 
 
 def has_room(problem: Problem, budget: float, left: float, n: int) -> bool:

@@ -26,7 +26,7 @@ from psips.problem.file_tables import (
     read_raw_results,
     read_truth,
 )
-from psips.problem.goals_and_budget import read_budget, read_goal
+from psips.problem.goals_and_budget import read_budget, read_goal, read_of
 from psips.problem.instances import NOISES, Instance, Results
 from psips.problem.item_noise import ItemNoise, read_item_noise
 from psips.problem.noise import NoiseGuess
@@ -39,7 +39,7 @@ KEYS = (
     *("name", "objectives", "covariance", "arms", "answers", "parameter_set"),
     *("prior", "regularization", "intercept", "noise", "truth", "theta", "results", "guess"),
     *("costs", "control", "epsilon", "limits", "budget", "time_limit", "goal"),
-    *("noise_guess", "partial", "blocks", "delta", "confidence", "guarantee", "seed"),
+    *("noise_guess", "partial", "blocks", "of", "delta", "confidence", "guarantee", "seed"),
     *("expected_results", "rules", "study"),
 )
 OBJECTIVE_KEYS = ("name", *SCALE_KEYS, "variance")
@@ -82,6 +82,9 @@ class ProblemFile:
         Seconds that may be spent from the first ask on; plans and simulations know no time.
     goal : str or None
         What is to be proven, if not the whole set.
+    of : str
+        Of which items the question is, see `psips.Session`. Plans and simulations are of items
+        like these.
     rules : dict
         The table ``[rules]``: choices by name, whose values are checked where they are used.
     study : dict
@@ -101,6 +104,7 @@ class ProblemFile:
     budget: float | None
     time_limit: float | None
     goal: str | None
+    of: str
     rules: dict[str, Any]
     study: dict[str, Any]
 
@@ -229,7 +233,8 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
     return ProblemFile(
         *(path, problem, theta, noise, results, guess, _item_noise(data, problem, noise)),
         _scatter(data, problem),
-        *(delta, seed, budget, time_limit, goal, rules, study),
+        *(delta, seed, budget, time_limit, goal, read_of(problem, data.get("of"))),
+        *(rules, study),
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from psips.errors import counted
 from psips.input.durations import duration_text
 from psips.input.quantities import expected_text
-from psips.problem.goals_and_budget import cost_of
+from psips.problem.goals_and_budget import THESE, cost_of
 from psips.problem.noise import ESTIMATE, KNOWN, PER_ARM
 from psips.problem.parameters import Ball
 from psips.problem.scales import Scale
@@ -74,7 +74,8 @@ def design_of(state: State) -> str:
         many = (
             f"{len(problem.items):,} in a given order" if problem.items else "as many as needed"
         )
-        facts.append(["items shared by the arms", f"{many}; compared within items"])
+        alone = "; the question is of these alone" if state.session.of == THESE else ""
+        facts.append(["items shared by the arms", f"{many}; compared within items{alone}"])
     theta = problem.parameter_set
     if theta is not None:
         kind = f"ball of radius {theta.radius}" if isinstance(theta, Ball) else repr(theta)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from psips.commands.drawing import draw, legend
+from psips.commands.found import FRONT
+from psips.commands.table import RATIO, WORDS, cells_of, title_of
 from psips.evaluation.differences import OPEN
 from psips.input.digits import chance, estimate
 from psips.report.markdown import (
@@ -18,6 +21,7 @@ from psips.report.markdown import (
 )
 
 if TYPE_CHECKING:
+    from psips.commands.found import Found
     from psips.evaluation.differences import Comparison
     from psips.evaluation.matrix import Replay
     from psips.evaluation.summaries import Judged
@@ -71,10 +75,52 @@ def summary_comment(found: Judged) -> str:
     )
 
 
+def run_comment(found: Found) -> str:
+    """Return what came of commands that were measured; nothing is claimed before a stop."""
+    labels = [found.labels[row.name] for row in found.rows if row.role == FRONT]
+    aims = " and ".join(metric.name for metric in found.aims)
+    how = escape(f"{aims}; {found.summary}", False)
+    if not found.stopped:
+        ahead = [found.labels[name] for name in found.candidate_set]
+        verdict = f"**Not known yet.** Ahead so far: {names(ahead)} ({how})"
+    elif not found.pareto_set:
+        verdict = f"**No option keeps the limits** ({how})"
+    else:
+        sure = f"{found.confidence:.0%} confidence"
+        verdict = f"**Pareto set: {names(labels)}** ({sure} in {how})"
+    outlook = "" if found.stopped else f"{escape(found.outlook)}\n"
+    points = [f"± is half of the {found.confidence:.0%} interval of a mean"]
+    points += [found.labels.left_out] if found.labels.left_out else []
+    points += [found.tolerance_text] if found.tolerance else []
+    points += [f"at the stop: {found.promise}"] if found.promise else []
+    drawn = draw(found)
+    front = block("\n".join([*drawn, "", legend(found)])) if drawn else ""
+    return comment(
+        alert("TIP" if found.stopped else "NOTE", verdict),
+        table(*_run_rows(found), last=1),
+        outlook,
+        folded("How it was measured", f"{listed([*points, *found.notes])}\n{front}"),
+    )
+
+
+def _run_rows(found: Found) -> tuple[list[str], list[list[str]]]:
+    """Return the table of options that were run."""
+    titles = [title_of(metric, found.rows) for metric in found.metrics]
+    ratios = any(row.ratio for row in found.rows)
+    titles[1:1] = [RATIO] if ratios else []
+    rows = []
+    for cells in cells_of(found):
+        values = [*cells.values]
+        values[1:1] = [cells.ratio] if ratios else []
+        place = cells.note or WORDS[cells.row.role]
+        rows.append([cells.label, *values, cells.runs, place])
+    return ["option", *titles, "runs", "Pareto set"], rows
+
+
 def comparison_comment(found: Comparison, base: str, new: str) -> str:
     """Return what changed; ``base`` and ``new`` say between what."""
     kind = ALERTS.get(found.verdict, "NOTE")
-    said = "; ".join(map(escape, found.sentences)) if found.verdict != OPEN else OPEN
+    said = "; ".join(map(escape, _short(found))) if found.verdict != OPEN else OPEN
     verdict = f"**{said[0].upper()}{said[1:]}** ({escape(found.promise, False)})"
     head, rows = found.rows()
     several = len(found.options) > 1
@@ -90,6 +136,15 @@ def comparison_comment(found: Comparison, base: str, new: str) -> str:
         else "",
         folded("How this was found", details),
     )
+
+
+def _short(found: Comparison) -> list[str]:
+    """Return the sentences of an alert: of several options, what is open is only counted."""
+    if len(found.options) < 2:
+        return found.sentences
+    many = sum(one.verdict == OPEN for one in found.differences)
+    known = [text for text in found.sentences if not text.startswith(OPEN)]
+    return [*known, f"{many} of {len(found.differences)} {OPEN}"] if many else known
 
 
 def study_comment(name: str, known: Status) -> str:

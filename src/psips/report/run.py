@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
+from psips.commands.drawing import draw, legend
 from psips.commands.found import Found
 from psips.commands.table import RATIO, WORDS, cells_of, title_of
 from psips.input.escaping import one_line
@@ -29,7 +30,7 @@ def run_page(found: Found) -> str:
         values.insert(1, row.ratio)
         lines.append([row.row.name, *values, row.runs, WORDS[row.row.role], row.note])
     points = [f"± is half of the {found.confidence:.0%} interval of a mean"]
-    points += [f"tolerance: {found.tolerance}"] if found.tolerance else []
+    points += [found.tolerance_text] if found.tolerance else []
     points += [f"at the stop: {found.promise}"] if found.promise else []
     points += [*found.notes, f"seed {found.seed}"]
     notes = "".join(f"<li>{escape(one_line(point))}</li>" for point in points)
@@ -54,15 +55,10 @@ def run_page(found: Found) -> str:
 
 def _front(found: Found) -> str:
     """Return the drawing of the front as characters; empty if there is none."""
-    from psips.commands.drawing import draw
-
     drawn = draw(found)
-    letters = ", ".join(
-        f"{cells.letter}: {cells.label}" for cells in cells_of(found) if cells.letter
-    )
     return (
         f"<h2>The front</h2>\n<pre>{escape(chr(10).join(drawn))}</pre>\n"
-        f'<p class="small">{escape(one_line(letters))}</p>'
+        f'<p class="small">{escape(one_line(legend(found)))}</p>'
         if drawn
         else ""
     )

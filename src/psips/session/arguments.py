@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,10 @@ import numpy as np
 from psips.aliases import Floats
 from psips.errors import InputError, check_keys, quote
 from psips.problem import Problem
+from psips.problem.goals_and_budget import THESE, read_of
 from psips.rules import SAMPLING, Rules
 from psips.rules.guarantee import choices_for
 
-THESE, LIKE_THESE = "these", "like these"  # items that a question is of
 EITHER = ("glr", "never")  # rules that know how to count them
 
 
@@ -41,28 +41,22 @@ def read_rules(
 
 
 def read_population(problem: Problem, rules: Rules, given: object) -> str:
-    """Read of which items the question is.
-
-    Examples
-    --------
-    >>> problem = Problem(objectives=["gain"], arms=2, blocks=True)
-    >>> read_population(problem, Rules(), "these")
-    Traceback (most recent call last):
-    psips.errors.InputError: a question of these items needs a list of all of them: register ...
-    """
-    if given not in (THESE, LIKE_THESE):
-        raise InputError(f"of must be {THESE!r} or {LIKE_THESE!r}, got {quote(given)}")
-    if given == THESE and not problem.items:
-        raise InputError(
-            "a question of these items needs a list of all of them: register it with "
-            "blocks=[...]"
-        )
-    if given == THESE and rules.stopping not in EITHER:
+    """Read of which items the question is, and whether the rule knows how to count them."""
+    of = read_of(problem, given)
+    if of == THESE and rules.stopping not in EITHER:
         raise InputError(
             f"a question of these items needs the stopping rule {' or '.join(EITHER)}, got "
             f"{rules.stopping!r}"
         )
-    return str(given)
+    return of
+
+
+def check_listed(of: str, items: Iterable[str | None]) -> None:
+    """Refuse results without an item where the question is of the items of a list."""
+    if of == THESE and not all(items):
+        raise InputError(
+            "the question is of the items of the list: say of each result which it is of"
+        )
 
 
 def check_budgeted(rules: Rules, budget: float | None) -> None:

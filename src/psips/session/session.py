@@ -18,6 +18,8 @@ from psips.notebook import card, names, table
 from psips.problem import Problem
 from psips.problem.exact import private, state_facts, without
 from psips.problem.goals_and_budget import (
+    LIKE_THESE,
+    THESE,
     goal_reached,
     has_room,
     read_budget,
@@ -36,10 +38,9 @@ from psips.problem.measurements import (
 from psips.rules import Rules
 from psips.rules.promises import short_promise
 from psips.session.arguments import (
-    LIKE_THESE,
-    THESE,
     check_budgeted,
     check_count,
+    check_listed,
     read_population,
     read_rules,
     read_target,
@@ -95,7 +96,7 @@ class Session:
         seconds or a timedelta. It decides whether more is asked for, never what.
     clock : callable, optional
         Gives seconds; for tests.
-    of : "like these" or "these"
+    of : "like these" (if left out) or "these"
         Whether the question is of all items like those measured, or of the items of the list
         alone, which must then come in a random order: with the last of them all is known.
     **choices
@@ -133,7 +134,7 @@ class Session:
         goal: str | None = None,
         time_limit: object = None,
         clock: Clock = monotonic,
-        of: str = LIKE_THESE,
+        of: str | None = None,
         **choices: Any,
     ) -> None:
         if not isinstance(problem, Problem):
@@ -417,10 +418,7 @@ class Session:
             blocks = [] if self.items is None else [self.items.read(block)]
         if len(arms) == 0:
             return
-        if self.of == THESE and not all(blocks):
-            raise InputError(
-                "the question is of the items of the list: say of each result which it is of"
-            )
+        check_listed(self.of, blocks or [""])
         self.exact.check(arms.tolist(), rows)
         if self.time_limit is not None:
             self.time_limit.start()
@@ -521,6 +519,9 @@ class Session:
                     f"with probability {chances}"
                 )
             known = replace(known, items=text)
+        elif self.of == THESE:
+            listed = counted(len(self.problem.items), "item")
+            known = replace(known, items=f"the question is of the {listed} of the list alone")
         if self.stopped or not self.exhausted:
             return known
         probability = 1.0 - known.probability_of_change
@@ -565,7 +566,7 @@ class Session:
         with a tolerance of 0.1 on yield this would not have stopped by now either; with ...
         """
         given = epsilons or suggested(self.noisy, self.engine)
-        if self.goal is not None:
+        if self.goal is not None or self.of == THESE:
             return ()
         items = self._places if epsilons else ()
         told, key, known = self.told, self.engine.key, self.exact.known
@@ -574,9 +575,10 @@ class Session:
     def ending_tolerance(self) -> Saving | None:
         """Return the least of some tolerances with which this would have stopped by now.
 
-        None if none of them would do, or the problem has a tolerance, or a goal.
+        None if none of them would do, or the problem has a tolerance or a goal, or the
+        question is of these items.
         """
-        if self.goal is not None:
+        if self.goal is not None or self.of == THESE:
             return None
         told, engine, known = self.told, self.engine, self.exact.known
         return ending_tolerance(self.problem, self.rules, told, engine, self._places, known)

@@ -105,7 +105,7 @@ class Status:
         Of the means of the answers.
     items : str
         With blocks, once every arm was measured on every item: what is known of them, and of
-        what they stand for.
+        what they stand for. Before, if the question is of these items alone, that it is.
     exact : str
         Which metrics are taken for exact because their results repeat; empty if none are.
     """

@@ -91,9 +91,13 @@ def _arms(table: pd.DataFrame) -> list[str]:
 
 
 def in_blocks(
-    title: str, names: Sequence[str], columns: Sequence[tuple[str, list[str]]], more: int = 0
+    title: str,
+    names: Sequence[str],
+    columns: Sequence[tuple[str, list[str]]],
+    more: int = 0,
+    width: int = WIDTH,
 ) -> list[str]:
-    """Return a table of texts as lines of at most 80 characters, below each other if need be.
+    """Return a table of texts as lines of this width, in parts below each other if need be.
 
     ``more`` rows are left out in the middle.
     """
@@ -103,7 +107,7 @@ def in_blocks(
     first = 0
     while first < len(columns):
         last, used = first, left
-        while last < len(columns) and (last == first or used + 2 + widths[last] <= WIDTH):
+        while last < len(columns) and (last == first or used + 2 + widths[last] <= width):
             used += 2 + widths[last]
             last += 1
         block = [(name, cells, w) for (name, cells), w in zip(columns, widths, strict=True)]

@@ -242,7 +242,7 @@ def savings(
     return tuple(found)
 
 
-def suggested(problem: Problem, engine: Engine) -> list[dict[str, float]]:
+def suggested(problem: Problem, engine: Engine) -> list[dict[str, float | str]]:
     """Return tolerances that are worth a thought: parts of the noise's standard deviation.
 
     Nothing where there is a tolerance already, or too many results to judge them again.
@@ -251,9 +251,9 @@ def suggested(problem: Problem, engine: Engine) -> list[dict[str, float]]:
     known = np.isfinite(variances).all() and (variances > 0).all() and engine.results > 0
     if problem.tolerance or not known or engine.results > MOST_REPLAYED:
         return []
-    aims = np.flatnonzero(problem.model.limits.aims)
+    aims = np.flatnonzero(problem.model.limits.aims).tolist()
     return [
-        {problem.objectives[c]: _rounded(part * math.sqrt(variances[c])) for c in aims}
+        dict(_amount(problem, c, part * math.sqrt(variances[c])) for c in aims)
         for part in SUGGESTED
     ]
 
@@ -274,13 +274,13 @@ def ending_tolerance(
     sds = np.sqrt(usual_variances(left, engine))
     if isinstance(engine, MixedEngine):
         sds = np.sqrt(np.diagonal(engine.within, axis1=1, axis2=2).mean(axis=0))
-    aims = [c for c in np.flatnonzero(left.model.limits.aims) if sds[c] > 0]
+    aims = [c for c in np.flatnonzero(left.model.limits.aims).tolist() if sds[c] > 0]
     if problem.tolerance or not aims or not np.isfinite(sds).all():
         return None
     best, low, high = None, 0, len(PARTS)
     while low < high:
         middle = (low + high) // 2
-        epsilon = {left.objectives[c]: _rounded(PARTS[middle] * sds[c]) for c in aims}
+        epsilon = dict(_amount(left, c, PARTS[middle] * sds[c]) for c in aims)
         found = savings(problem, rules, told, engine.key, [epsilon], items, exact)
         if found and found[0].stopped is not None:
             best, high = found[0], middle
@@ -291,6 +291,14 @@ def ending_tolerance(
 
 def _of(tolerance: Tolerance) -> str:
     return f"a tolerance of {' and '.join(str(tolerance).split(', '))}"
+
+
+def _amount(problem: Problem, c: int, value: float) -> tuple[str, float | str]:
+    """Return an objective and a tolerance on it, of logarithms a percentage."""
+    name = problem.objectives[c]
+    if problem.scales[c].log:
+        return name, f"{_rounded(100.0 * math.expm1(value)):g}%"
+    return name, _rounded(value)
 
 
 def _rounded(value: float) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 from psips.errors import InputError, quote
 from psips.input.files import shown
 from psips.problem import Problem
+from psips.problem.goals_and_budget import LIKE_THESE
 from psips.problem.problem_file import ProblemFile, read_problem_file
 from psips.rules import Rules
 from psips.rules.tuning import put_over
@@ -32,6 +33,7 @@ def registration(
     budget: float | None,
     goal: str | None,
     time_limit: object,
+    of: str | None,
     choices: dict[str, Any],
 ) -> tuple[str, dict[str, Any]]:
     """Check a design; return the name of the study and the payload of its first event."""
@@ -51,12 +53,13 @@ def registration(
         budget = file.budget if budget is None else budget
         goal = file.goal if goal is None else goal
         time_limit = file.time_limit if time_limit is None else time_limit
+        of = file.of if of is None else of
     check_units(problem)
     name = read_name(problem.name if name is None else name)
     chosen = read_rules(problem, rules, choices, goal)
     seed = secrets.randbits(48) if seed is None else read_count("seed", seed, 0)
     session = Session(
-        problem, rules=chosen, rng=seed, budget=budget, goal=goal, time_limit=time_limit
+        problem, rules=chosen, rng=seed, budget=budget, goal=goal, time_limit=time_limit, of=of
     )  # complains
     if not isinstance(conduct, Conduct):
         conduct = Conduct.read(conduct or {})
@@ -68,6 +71,7 @@ def registration(
         **({} if session.budget is None else {"budget": session.budget}),
         **({} if goal is None else {"goal": goal}),
         **({} if session.time_limit is None else {"time_limit": session.time_limit.seconds}),
+        **({} if session.of == LIKE_THESE else {"of": session.of}),
         "seed": seed,
         "versions": {
             "psips": VERSION,

@@ -176,7 +176,7 @@ FIELDS: dict[str, tuple[dict[str, Check], dict[str, Check]]] = {  # required, op
             "seed": _whole(0),
             "versions": _map(_text(100)),
         },
-        {"budget": _number, "goal": TEXT, "time_limit": _number},
+        {"budget": _number, "goal": TEXT, "time_limit": _number, "of": TEXT},
     ),
     ASKED: (
         {

@@ -81,6 +81,7 @@ class State:
         self.budget: float | None = data.get("budget")
         self.goal: str | None = data.get("goal")
         self.time_limit: float | None = data.get("time_limit")
+        self.of: str | None = data.get("of")
         self.conduct = Conduct(hold=None) if self.schema == 1 else Conduct.read(data["conduct"])
         self._start_sessions()
         self.ledger = Ledger(created.study, self.identity)
@@ -109,6 +110,7 @@ class State:
             budget=self.budget,
             goal=self.goal,
             time_limit=self.time_limit,
+            of=self.of,
             clock=_standing_still,
         )
 

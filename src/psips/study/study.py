@@ -16,6 +16,7 @@ from psips.diagnostics import Diagnosis
 from psips.errors import InputError, quote
 from psips.notebook import card, names, table
 from psips.problem import Problem
+from psips.problem.goals_and_budget import THESE
 from psips.problem.instances import Results
 from psips.problem.measurements import ITEM, is_frame, nothing_told, read_changes, read_values
 from psips.rules import Rules
@@ -91,6 +92,7 @@ class Study:
         budget: float | None = None,
         goal: str | None = None,
         time_limit: object = None,
+        of: str | None = None,
         user: str | None = None,
         clock: Clock | None = None,
         **choices: Any,
@@ -100,8 +102,8 @@ class Study:
         Parameters
         ----------
         problem : Problem or path of a problem file
-            A file's ``delta``, ``seed``, ``budget``, ``time_limit`` and ``[rules]`` hold unless
-            given here.
+            A file's ``delta``, ``seed``, ``budget``, ``time_limit``, ``of`` and ``[rules]``
+            hold unless given here.
         store : str or Store
             URL of a database, which is made if it is missing.
         name : str, optional
@@ -120,6 +122,9 @@ class Study:
             What is to be proven instead of the whole set, see `Session`.
         time_limit : duration, optional
             A budget of time from the first ask or result on, by the times in the log: ``"5d"``.
+        of : "like these" or "these", optional
+            Whether the question is of all items like those of the list, or of these alone, see
+            `Session`.
         user : str, optional
             Who is at work, instead of PSIPS_USER or the login.
         clock : callable, optional
@@ -128,7 +133,7 @@ class Study:
             Fields of `Rules`.
         """
         name, payload = registration(
-            problem, name, rules, seed, conduct, budget, goal, time_limit, choices
+            problem, name, rules, seed, conduct, budget, goal, time_limit, of, choices
         )
         with opened(store, create=True) as found:
             journal = Journal(name, found, clock, user)
@@ -530,7 +535,7 @@ class Study:
         arms = np.array([problem.arm_index(r.arm) for r in counted], dtype=np.int64)
         values = np.array([r.values for r in counted], dtype=float).reshape(-1, problem.d)
         given = epsilons or suggested(session.noisy, session.engine)
-        if session.goal is not None:
+        if session.goal is not None or session.of == THESE:
             return ()
         told, key = Results(arms, values), session.engine.key
         return savings(problem, session.rules, told, key, given, exact=session.exact.known)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from psips.errors import InputError
 from psips.problem import Problem
 from psips.problem.measurements import is_frame, means_refused, summary_column
+from psips.session.arguments import check_listed
 from psips.study.deliveries import Delivery, check_repetition
 from psips.study.exactness import check_exact
 from psips.study.journal import Entry
@@ -85,6 +86,7 @@ class Telling:
         told = check_rows(state.problem, state.ledger, self._rows)[0]
         if self._delivery is not None and not self._again:
             check_repetition(self._delivery, told, state.files)
+        check_listed(state.session.of, [result.item for result in told])
         check_exact(state, told)
         self._exact_before = state.session.exact.repeating
         self._held_before = {result.number for result in state.ledger.held}

@@ -1,0 +1,57 @@
+"""What came of a table, as text: the answer, the table, and what is worth knowing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from textwrap import wrap
+
+from psips.session.status_text import WIDTH
+
+MARK = "●"  # of an option in the Pareto set
+LEAST = 12  # characters of a name
+
+
+def lines_of(texts: Iterable[str], width: int = WIDTH) -> list[str]:
+    """Break texts into lines."""
+    broken = (
+        wrap(text, width, subsequent_indent="  ", break_on_hyphens=False) for text in texts
+    )
+    return [line for lines in broken for line in lines]
+
+
+def marked(
+    names: Sequence[str],
+    inside: Sequence[bool],
+    columns: Sequence[tuple[str, Sequence[str]]],
+    width: int,
+) -> list[str]:
+    """Return names with the mark of those that are in a set.
+
+    They are shortened if the columns fit into the width then, and names still differ.
+
+    Examples
+    --------
+    >>> marked(["a-very-long-name", "b"], [True, False], [("cost", ["0.25", "0.5"])], 20)
+    ['● a-very…g-name', '  b']
+    """
+    used = sum(2 + max(map(len, [title, *cells])) for title, cells in columns)
+    room = width - used - 2
+    short = [middle_cut(name, room) for name in names] if room >= LEAST else list(names)
+    chosen = short if len(set(short)) == len(set(names)) else names
+    return [f"{MARK if one else ' '} {name}" for one, name in zip(inside, chosen, strict=True)]
+
+
+def middle_cut(name: str, width: int) -> str:
+    """Leave out the middle of a long name: both ends tell options apart."""
+    if len(name) <= width:
+        return name
+    end = (width - 1) // 2
+    return f"{name[: width - 1 - end]}…{name[len(name) - end :]}"
+
+
+def laid_out(
+    answer: Iterable[str], table: Sequence[str], notes: Iterable[str], width: int = WIDTH
+) -> str:
+    """Put the parts of a text together."""
+    parts = [lines_of(answer, width), list(table), lines_of(notes, width)]
+    return "\n\n".join("\n".join(part) for part in parts if part)
