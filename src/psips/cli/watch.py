@@ -118,7 +118,7 @@ def drawn(name: str, problem: Problem, known: Status) -> Table:
     from rich.text import Text
 
     from psips.input.digits import estimate, percent
-    from psips.plots.planes import marks_of
+    from psips.session.front import marks_of
 
     state = "stopped" if known.stopped else "closed" if known.closed else "open"
     table = Table(
