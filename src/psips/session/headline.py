@@ -60,7 +60,7 @@ class Step(NamedTuple):
     kind: str  # HELD, CONFIRM, REPORT, COMPARE, ENTER or ASK
     label: str
     why: str
-    of: str = ""  # the option to enter; the number of the result held, or of the event
+    of: str | int = ""  # the option to enter; the number of the result held, or of the event
 
 
 class Waiting(NamedTuple):
@@ -221,10 +221,10 @@ def _step(known: Status, waiting: Waiting, may_record: bool) -> Step:
         many = len(waiting.held)
         why = "a value beyond what the noise allows does not count until someone decides"
         name = "the measurement" if many == 1 else f"{many} measurements"
-        return Step(HELD, f"Check {name} on hold", why, str(waiting.held[0]))
+        return Step(HELD, f"Check {name} on hold", why, waiting.held[0])
     if may_record and waiting.proposals:
         why = "it counts once another person agrees"
-        return Step(CONFIRM, "Confirm a change", why, str(waiting.proposals[0]))
+        return Step(CONFIRM, "Confirm a change", why, waiting.proposals[0])
     if known.stopped:
         return Step(REPORT, "Open the report", "nothing more needs to be measured")
     if known.done:

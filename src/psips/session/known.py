@@ -10,13 +10,11 @@ import numpy as np
 
 from psips.aliases import Floats
 from psips.errors import counted
-from psips.notebook import card, names, table
 from psips.problem import Problem
 from psips.problem.instances import Results
 from psips.problem.measurements import ITEM
 from psips.problem.question import Goal, goal_reached, has_room
 from psips.rules import Rules
-from psips.rules.promises import short_promise
 from psips.session.engine import NOTHING, Engine
 from psips.session.exact import Exact
 from psips.session.items import Items
@@ -191,22 +189,6 @@ class Known:
         options = self.pareto_set or self.proven["in"]
         facts = self.exact.values if self.noisy.facts is not None else None
         return rank(self.noisy, self.engine, options, weights, reference, facts)
-
-    def _repr_html_(self) -> str:
-        pending = self.pending
-        return card(
-            f"Session {self.problem.name}".strip(),
-            {
-                "state": "stopped" if self.stopped else "open",
-                "results": f"{self.results:,}",
-                "Pareto set" if self.pareto_set else "candidates": names(self.candidate_set),
-                "at the stop": short_promise(self.rules),
-            },
-            table(
-                ["arm", "results", "pending"],
-                [(arm, n, pending.get(arm, 0)) for arm, n in self.pulls.items()],
-            ),
-        )
 
     def __repr__(self) -> str:
         state = "stopped" if self.stopped else "open"

@@ -31,6 +31,7 @@ from psips.problem.question import (
 )
 from psips.rules import Rules
 from psips.rules.promises import short_promise
+from psips.session.card import Card, card_of
 from psips.session.choices import (
     LIKE_THESE,
     THESE,
@@ -46,6 +47,7 @@ from psips.session.engine import FORMAT, Engine
 from psips.session.engines import engine_for
 from psips.session.exact import Exact, Row
 from psips.session.finite import FiniteEngine
+from psips.session.headline import ASK, COMPARE, ENTER, REPORT, Waiting
 from psips.session.items import Items
 from psips.session.known import Known
 from psips.session.mixed import MixedEngine
@@ -415,6 +417,24 @@ class Session(Known):
             None if over is None else over.seconds,
         )
         return replace(known, outlook=outlook)
+
+    def _card(self) -> Card:
+        asked = [arm for arm, n in self.pending.items() for _ in range(n)]
+        calls = {
+            REPORT: "session.status()",
+            COMPARE: "session.comparisons()",
+            ENTER: "session.tell({}, values)",
+            ASK: "session.ask()",
+        }
+        name = f"Session {self.problem.name}".strip()
+        waiting = Waiting(asked=tuple(asked))
+        return card_of(name, self.problem, self.rules, self.status(), waiting, calls)
+
+    def _repr_html_(self) -> str:
+        return self._card().html()
+
+    def _ipython_display_(self) -> None:
+        self._card().display()
 
     def comparisons(self, most: int = MOST_COMPARED) -> Comparisons:
         """Say who dominates whom, how sure that is, and what each undecided pair would cost.

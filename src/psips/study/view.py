@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psips.diagnostics import Diagnosis
-from psips.notebook import card, names, table
 from psips.problem import Problem
 from psips.problem.instances import Results
 from psips.rules import Rules
-from psips.rules.promises import short_promise
+from psips.session.card import Card, card_of
 from psips.session.dominance import MOST, Comparisons
+from psips.session.headline import ASK, COMPARE, CONFIRM, ENTER, HELD, REPORT, Waiting
 from psips.session.status import Status
 from psips.session.tolerated import Saving, savings, suggested
 from psips.store import EVERY, DamagedError, Event, broken_links
@@ -199,24 +199,29 @@ class View:
         self._journal.adopt(state)
         return found
 
-    def _repr_html_(self) -> str:
-        state = self.state
-        session, closed = state.session, ", closed" if state.closed else ""
-        told, held = len(state.ledger.results), len(state.ledger.held)
-        rows = list(session.pulls.items())
-        return card(
-            f"Study {self.name}",
-            {
-                "state": ("stopped" if session.stopped else "open") + closed,
-                "results": f"{session.results:,} of {told:,} told, {held:,} held back",
-                "tickets open": f"{len(self.open_tickets()):,}",
-                "Pareto set" if session.pareto_set else "candidates": names(
-                    session.candidate_set
-                ),
-                "at the stop": short_promise(self.rules),
-            },
-            table(["arm", "results"], rows),
+    def _card(self) -> Card:
+        known = self.status()
+        ledger = self.state.ledger
+        waiting = Waiting(
+            tuple(result.number for result in ledger.held),
+            tuple(self.state.proposals),
+            tuple(ticket.arm for ticket in self.open_tickets()),
         )
+        calls = {
+            HELD: "study.confirm(result={})",
+            CONFIRM: "study.confirm(event={})",
+            REPORT: "psips.report.report(study)",
+            COMPARE: "study.comparisons()",
+            ENTER: "study.tell({}, values)",
+            ASK: "study.ask()",
+        }
+        return card_of(self.name, self.problem, self.rules, known, waiting, calls)
+
+    def _repr_html_(self) -> str:
+        return self._card().html()
+
+    def _ipython_display_(self) -> None:
+        self._card().display()
 
     def __repr__(self) -> str:
         return f"Study({self.name!r})"
