@@ -15,7 +15,7 @@ from rich.console import Console
 
 from psips import Problem, Study
 from psips.cli import main
-from psips.cli.watch import drawn
+from psips.session.live import drawn
 
 MEANS = {"A": (2.0, 0.0), "B": (0.0, 2.0), "<C> [bold]": (-1.5, -1.5)}
 

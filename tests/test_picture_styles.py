@@ -19,8 +19,9 @@ from matplotlib.colors import to_hex
 
 from psips import Problem, Session, Study, plots
 from psips.lab.reproduction.reproduce import FIGURES
+from psips.pictures.svg import front
 from psips.plots.comparing import comparison
-from psips.web.charts import Line, _picture, front
+from psips.web.charts import Line, _picture
 from psips.web.view_models import look_at
 
 RECORD = Path(__file__).with_suffix(".json")
@@ -52,7 +53,7 @@ def chart(objectives: dict[str, str], **more: Any) -> str:
         [{"arm": a, **dict(zip(objectives, v, strict=True))} for a, v in rows_of(problem)]
     )
     look = look_at(study.state, "2026-01-01T00:00:00Z", study.store)
-    return front(look, 0, len(objectives) - 1, False)
+    return front(look.front, 0, len(objectives) - 1, False)
 
 
 def forecasts(costs: bool) -> Any:

@@ -13,9 +13,10 @@ from matplotlib.text import Text
 from psips import plots
 from psips.errors import InputError
 from psips.lab.instances import instance
-from psips.plots import planes as fronts
+from psips.pictures import front as fronts
 from psips.plots.history import evidence_over_time, history_of, pulls_over_time
 from psips.plots.labels import write_names
+from psips.plots.planes import used_marks
 from psips.problem import Problem
 from psips.problem.instances import Instance
 from psips.session import Session
@@ -291,6 +292,6 @@ def test_after_a_stop_the_legend_says_that_the_set_is_claimed() -> None:
     assert stopped.stopped
     assert not open_.stopped
     for session, words in ((stopped, "the set"), (open_, "candidate")):
-        labels = [mark.label for mark in fronts.used_marks(session.status())]
+        labels = [mark.label for mark in used_marks(session.status())]
         assert any(words in label for label in labels)
         assert all(words in label or label == "proven not optimal" for label in labels)

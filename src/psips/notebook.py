@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from importlib.util import find_spec
+from typing import Any
 
 MOST = 20  # rows of a table, and names of a list, before it is cut short
 
@@ -46,3 +48,25 @@ def names(every: Sequence[str]) -> str:
     """
     more = f" and {len(every) - MOST:,} more" if len(every) > MOST else ""
     return (", ".join(every[:MOST]) or "none yet") + more
+
+
+def in_kernel() -> bool:
+    """Whether this runs in the kernel of a notebook, and not in a terminal."""
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return False
+    return hasattr(get_ipython(), "kernel")
+
+
+def has_plotly() -> bool:
+    """Whether Plotly is installed, with what draws its figures in a notebook."""
+    return find_spec("plotly") is not None
+
+
+def show(*outputs: Mapping[str, Any]) -> None:
+    """Show outputs of the cell that is run, each as data by MIME type: the best is drawn."""
+    from IPython.display import display
+
+    for output in outputs:
+        display(dict(output), raw=True)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from psips import Problem, Study
-from psips.web.charts import evidence_picture, front
+from psips.pictures.svg import front
+from psips.web.charts import evidence_picture
 from psips.web.view_models import course_of, look_at
 
 
@@ -26,7 +27,8 @@ def study_of(problem: Problem, means: list[list[float]], each: int) -> Study:
 
 def drawn_of(problem: Problem) -> str:
     study = study_of(problem, [[0, 0], [1, 1]], 40)
-    return front(look_at(study.state, "2026-01-01T00:00:00Z", study.store), 0, 1, False)
+    look = look_at(study.state, "2026-01-01T00:00:00Z", study.store)
+    return front(look.front, 0, 1)
 
 
 @pytest.mark.parametrize("limit", ["harm <= 0.5", "gain >= 0.5", "harm between 0 and 0.5"])
@@ -91,7 +93,7 @@ def test_the_frame_holds_every_region() -> None:
     problem = Problem(arms=["A", "B"], objectives=["gain", "harm"], covariance=[1, 4])
     study = study_of(problem, [[0, 0], [1, 1]], 3)
     look = look_at(study.state, "2026-01-01T00:00:00Z", study.store)
-    low, high = extent(front(look, 0, 1, False))
+    low, high = extent(front(look.front, 0, 1, False))
     assert low >= 12
     assert high <= 440 - 52
 
@@ -101,6 +103,6 @@ def test_a_plane_says_that_it_hides_metrics() -> None:
     study = study_of(three, [[0, 0, 0], [1, 1, 1]], 3)
     look = look_at(study.state, "2026-01-01T00:00:00Z", study.store)
     said = "Options behind the line may be optimal in metrics that are not shown."
-    assert said in front(look, 0, 1, False)
+    assert said in front(look.front, 0, 1, False)
     two = Problem(arms=["A", "B"], objectives=["gain", "harm"], covariance=[1, 1])
     assert said not in drawn_of(two)

@@ -3,49 +3,34 @@
 from __future__ import annotations
 
 import math
-import sys
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from psips.errors import InputError, counted, quote
 from psips.evaluation.pool import Done, Function, Pool, make_pool
+from psips.evaluation.progress import EVERY, Progress, Reporter, reporter_of
 from psips.evaluation.sources import Ask, Desk, SessionDesk, StudyDesk
 from psips.input.checks import read_items
 from psips.input.digits import chance
 from psips.input.directions import with_directions
-from psips.input.escaping import plain
+from psips.input.escaping import as_json, plain
 from psips.problem import Problem
 from psips.problem.goals_and_budget import THESE
 from psips.rules.promises import short_promise
 from psips.session import Session
 from psips.session.arguments import check_count
 from psips.study import Study
+from psips.study.on_stop import carry_out, check_order
+from psips.study.plain import known_data
 
 PATIENCE = 20  # calls of one arm that fail one after the other, before that is an error
-EVERY = 1.0  # seconds between two reports of progress
 AHEAD = 4  # for so many workers one call waits in line, so that no worker does
-
-
-class Progress(NamedTuple):
-    """How an evaluation goes."""
-
-    results: int
-    failed: int
-    running: int
-    seconds: float
-    front: tuple[str, ...]  # the candidate set
-
-    def __str__(self) -> str:
-        failed = f", {self.failed:,} failed" if self.failed else ""
-        front = ", ".join(self.front) or "not known yet"
-        return (
-            f"{counted(self.results, 'result')}{failed}, {self.seconds:,.0f} s; front: {front}"
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +123,7 @@ def evaluate(
     shuffle: bool = True,
     of: str | None = None,
     progress: bool | Callable[[Progress], object] | None = None,
+    on_stop: str | None = None,
     **choices: Any,
 ) -> Evaluation:
     """Call ``run(arm, item)`` where it tells most, until the Pareto set is known.
@@ -182,7 +168,11 @@ def evaluate(
         Whether the items stand for others, or are all there are: then less is to be called, and
         with the last call the set is certain. A study has it registered.
     progress : bool or callable, optional
-        Whether to report about every second, or who is told. On a terminal if left out.
+        Whether to show about every second how it goes, or who is told. If left out, on a
+        terminal: the front, its probabilities and how much is still to be measured.
+    on_stop : str, optional
+        What to do when the set is known: a command to run, with the status as JSON on its
+        standard input, or an http(s) address to post it to.
     **choices
         Fields of `Rules`, such as ``delta=0.05``.
 
@@ -208,13 +198,22 @@ def evaluate(
         raise InputError(f"the timeout must be a positive number of seconds, got {timeout!r}")
     if study is None and objectives is not None:
         objectives = with_directions(objectives)
+    if on_stop is not None:
+        check_order(on_stop, "on_stop")
     what_arms, what_items = _named("arm", arms), _named("item", items)
     desk = _desk(
         *(what_arms, what_items, objectives, study, budget, epsilon, seed, shuffle),
         {**choices, **({} if of is None else {"of": of})},
     )
-    work = _Work(desk, what_arms, what_items, retries, timeout, _reporter(progress))
-    return work.go(make_pool(pool, run, workers))
+    reporter = reporter_of(progress)
+    work = _Work(desk, what_arms, what_items, retries, timeout, reporter)
+    try:
+        found = work.go(make_pool(pool, run, workers))
+    finally:
+        reporter.close()
+    if on_stop is not None and found.stopped:
+        _carry_out(on_stop, desk, found)
+    return found
 
 
 def _named(kind: str, given: Any) -> dict[str, Any]:
@@ -270,11 +269,14 @@ def _check_study(problem: Problem, arms: Mapping[str, Any], items: Mapping[str, 
             )
 
 
-def _reporter(progress: bool | Callable[[Progress], object] | None) -> Any:
-    if callable(progress):
-        return progress
-    shown = sys.stderr.isatty() if progress is None else progress
-    return (lambda told: print(told, file=sys.stderr)) if shown else (lambda _: None)
+def _carry_out(order: str, desk: Desk, found: Evaluation) -> None:
+    """Do what is to be done at the stop; that it failed is a warning, the answer is there."""
+    data = known_data(desk.session.problem, desk.status(), found.pareto_set)
+    failed = carry_out(order, as_json({"study": desk.name, **data}))
+    if failed:
+        warnings.warn(
+            f"the set is known, but on_stop was not carried out: {failed}", stacklevel=3
+        )
 
 
 class _Work:
@@ -287,10 +289,10 @@ class _Work:
         items: Mapping[str, Any],
         retries: int,
         timeout: float | None,
-        report: Callable[[Progress], object],
+        reporter: Reporter,
     ) -> None:
         self.desk, self.arms, self.items = desk, arms, items
-        self.retries, self.timeout, self.report = retries, timeout, report
+        self.retries, self.timeout, self.reporter = retries, timeout, reporter
         self.asks: dict[int, tuple[Ask, int]] = {}  # by call: what for, and which try
         self.calls = 0
         self.failures: list[tuple[str, str, BaseException]] = []
@@ -315,14 +317,14 @@ class _Work:
                 self._take(pool, pool.wait(self._until_late(pool)))
                 if perf_counter() - told >= EVERY:
                     told = perf_counter()
-                    self.report(self._progress(told - begin))
+                    self.reporter.report(self._progress(told - begin), self.desk)
             seconds = perf_counter() - begin
             now = perf_counter()
             self.spent += sum(now - start for start in list(pool.began.values()))
         finally:
             pool.close()
             self.desk.leave([ask for ask, _ in self.asks.values()])
-        self.report(self._progress(seconds))
+        self.reporter.report(self._progress(seconds), self.desk)
         session = self.desk.session
         if self.failures and not session.results:
             arm, item, error = self.failures[-1]

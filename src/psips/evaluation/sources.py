@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 from psips.errors import InputError
 from psips.session import Session
+from psips.session.status import Status
 from psips.study import Study
 
 
@@ -24,6 +25,13 @@ class Desk(Protocol):
     @property
     def session(self) -> Session:
         """What is known."""
+
+    @property
+    def name(self) -> str:
+        """Name of the study; empty if there is none."""
+
+    def status(self) -> Status:
+        """Return what is known now."""
 
     @property
     def stopped(self) -> bool:
@@ -47,6 +55,11 @@ class SessionDesk:
 
     def __init__(self, session: Session) -> None:
         self.session = session
+        self.name = session.problem.name
+
+    def status(self) -> Status:
+        """Return what is known now."""
+        return self.session.status()
 
     @property
     def stopped(self) -> bool:
@@ -78,7 +91,12 @@ class StudyDesk:
 
     def __init__(self, study: Study) -> None:
         self.study = study
+        self.name = study.name
         self._given_up: list[Ask] = []
+
+    def status(self) -> Status:
+        """Return what is known now."""
+        return self.study.status()
 
     @property
     def session(self) -> Session:

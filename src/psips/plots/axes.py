@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psips.errors import InputError, check_keys, quote
+from psips.pictures.front import BLUE, GREY, VERMILION
 from psips.plots.history import evidence_over_time, history_of, pulls_over_time
 from psips.plots.labels import plain
 from psips.plots.planes import (
-    BLUE,
-    GREY,
     LINES,
-    VERMILION,
     clean,
     draw_intervals,
     draw_plane,

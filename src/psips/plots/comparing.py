@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from psips.pictures.front import BLUE, VERMILION
 from psips.plots.labels import plain
-from psips.plots.planes import BLUE, VERMILION, clean
+from psips.plots.planes import clean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,8 @@ import numpy as np
 
 from psips.errors import InputError, quote
 from psips.input.digits import percent
+from psips.pictures.front import BLUE, GREY
 from psips.plots.labels import plain
-from psips.plots.planes import BLUE, GREY
 from psips.session import Session
 from psips.session.dominance import Comparisons
 from psips.study import Study

@@ -1,17 +1,24 @@
-"""The front of a session or study on axes: marks, ellipses, intervals, and the line.
-
-Colours are those of Okabe and Ito, which colour-blind people can tell apart; the shapes of
-the marks say the same once more.
-"""
+"""The front of a session or study on axes: marks, ellipses, intervals, and the line."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from psips.aliases import Floats
+from psips.pictures.front import (
+    BLUE,
+    GREEN,
+    MARKS,
+    NORMAL_95,
+    RADIUS_95,
+    VERMILION,
+    Mark,
+    pair_front,
+)
 from psips.plots.labels import plain, write_names
+from psips.session.front import label_of, marks_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,62 +26,9 @@ if TYPE_CHECKING:
     from psips.problem import Problem
     from psips.session.status import Status
 
-BLUE, GREEN, VERMILION, GREY = "#0072B2", "#009E73", "#D55E00", "#999999"
 LINES = (BLUE, "#E69F00", GREEN, VERMILION, "#CC79A7", "#56B4E9", "#000000")
-RADIUS_95 = 2.4477468306808161  # of a standard normal in the plane: sqrt(-2 log 0.05)
-NORMAL_95 = 1.959963984540054
 LABELLED = 30  # answers whose names are written; with more, only those not yet out
 DECADES = 100.0  # largest over smallest estimate from which on an axis is logarithmic
-
-
-class Mark(NamedTuple):
-    """How one kind of answer is drawn."""
-
-    label: str
-    marker: str
-    colour: str
-    filled: bool
-
-
-MARKS = (
-    Mark("candidate, proven optimal", "D", GREEN, True),
-    Mark("candidate, undecided", "o", BLUE, True),
-    Mark("not a candidate, undecided", "o", VERMILION, False),
-    Mark("proven not optimal", "x", GREY, True),
-)
-# .. and what the same kinds are once the set is claimed, whether or not it is proven
-CLAIMED = (
-    "in the set, proven optimal",
-    "in the set, as declared at the stop",
-    "not in the set, as declared at the stop",
-    "proven not optimal",
-)
-# .. with a tolerance other words are true of what is proven
-PROVEN_IN, PROVEN_OUT = "proven optimal", "proven not optimal"
-
-
-def _mark(candidate: bool, verdict: str) -> int:
-    """Which of MARKS an answer has."""
-    if verdict == "out":
-        return 3
-    if not candidate:
-        return 2
-    return 0 if verdict == "in" else 1
-
-
-def marks_of(known: Status) -> list[int]:
-    """Return which of MARKS each answer has."""
-    rows = zip(known.answers["candidate"], known.answers["verdict"], strict=True)
-    return [_mark(candidate, verdict) for candidate, verdict in rows]
-
-
-def label_of(known: Status, mark: int) -> str:
-    """Say what one of MARKS means: after a stop the set is claimed, unless there is a goal."""
-    text = CLAIMED[mark] if known.stopped and not known.goal else MARKS[mark].label
-    if known.tolerated is not None:
-        text = text.replace(PROVEN_IN, "proven: may be in")
-        text = text.replace(PROVEN_OUT, "proven: may be left out")
-    return text
 
 
 def used_marks(known: Status) -> list[Mark]:
@@ -143,18 +97,6 @@ def spans_decades(values: Floats) -> bool:
     """
     seen = values[np.isfinite(values)]
     return len(seen) > 1 and bool(seen.min() > 0 and seen.max() >= DECADES * seen.min())
-
-
-def pair_front(points: Floats) -> Any:
-    """Return which rows (n, 2) no other row dominates, where more is better."""
-    inside = np.array(np.isfinite(points).all(axis=1))
-    first, second = points[inside].T
-    levels, level = np.unique(-first, return_inverse=True)  # the best first
-    most = np.full(len(levels), -np.inf)
-    np.maximum.at(most, level, second)
-    above = np.concatenate([[-np.inf], np.maximum.accumulate(most)[:-1]])  # at better levels
-    inside[inside] = (second == most[level]) & (second > above[level])
-    return inside
 
 
 def front_height(problem: Problem, plane: float) -> float:

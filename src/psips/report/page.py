@@ -12,7 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from psips.plots.planes import Mark
+    from psips.pictures.front import Mark
 
 STYLE = """
 :root { color-scheme: light; }

@@ -14,7 +14,6 @@ from psips.aliases import Floats
 from psips.errors import InputError, counted, quote
 from psips.input.digits import chance
 from psips.input.seeds import Seed, draw_key, either_seed
-from psips.notebook import card, names, table
 from psips.problem import Problem
 from psips.problem.exact import private, state_facts, without
 from psips.problem.goals_and_budget import (
@@ -45,11 +44,13 @@ from psips.session.arguments import (
     read_rules,
     read_target,
 )
+from psips.session.card import Card, card_of
 from psips.session.dominance import MAX_COMPARED, Comparisons, comparisons_of
 from psips.session.engine import FORMAT, NOTHING, Engine
 from psips.session.engines import engine_for
 from psips.session.exact import Exact, Row
 from psips.session.finite import FiniteEngine
+from psips.session.headline import ASK, COMPARE, ENTER, REPORT, Waiting
 from psips.session.items import Items
 from psips.session.mixed import MixedEngine
 from psips.session.outlook import further_asks, outlook_of
@@ -727,21 +728,23 @@ class Session:
             ) from None
         return session
 
+    def _card(self) -> Card:
+        asked = [arm for arm, n in self.pending.items() for _ in range(n)]
+        calls = {
+            REPORT: "session.status()",
+            COMPARE: "session.comparisons()",
+            ENTER: "session.tell({}, values)",
+            ASK: "session.ask()",
+        }
+        name = f"Session {self.problem.name}".strip()
+        waiting = Waiting(asked=tuple(asked))
+        return card_of(name, self.problem, self.rules, self.status(), waiting, calls)
+
     def _repr_html_(self) -> str:
-        pending = self.pending
-        return card(
-            f"Session {self.problem.name}".strip(),
-            {
-                "state": "stopped" if self.stopped else "open",
-                "results": f"{self.results:,}",
-                "Pareto set" if self.pareto_set else "candidates": names(self.candidate_set),
-                "at the stop": short_promise(self.rules),
-            },
-            table(
-                ["arm", "results", "pending"],
-                [(arm, n, pending.get(arm, 0)) for arm, n in self.pulls.items()],
-            ),
-        )
+        return self._card().html()
+
+    def _ipython_display_(self) -> None:
+        self._card().display()
 
     def __repr__(self) -> str:
         state = "stopped" if self.stopped else "open"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
+    from psips.problem import Problem
     from psips.session.status import Status
     from psips.study.ledger import Ticket
     from psips.study.state import State
@@ -20,13 +21,30 @@ def status_data(state: State, known: Status, tickets: Sequence[Ticket]) -> dict[
     objectives = state.problem.objectives
     return {
         "study": state.created.study,
+        **known_data(state.problem, known, state.session.pareto_set),
+        "closed": state.closed,
+        "open_tickets": [ticket.to_dict() for ticket in tickets],
+        "held": [
+            r.to_dict(objectives) for r in state.ledger.results if r.held and not r.withdrawn
+        ],
+        "waiting_for_confirmation": sorted(state.proposals),
+        "events": state.seq,
+        "head": state.hash,
+    }
+
+
+def known_data(
+    problem: Problem, known: Status, pareto_set: Sequence[str] | None
+) -> dict[str, Any]:
+    """Return what is known of a session or study."""
+    return {
         "results": known.results,
         "stopped": known.stopped,
         "done": known.done,
-        "closed": state.closed,
+        "closed": known.closed,
         "candidate_set": list(known.candidate_set),
         **({"nothing_keeps_the_limits": True} if known.nothing else {}),
-        "pareto_set": _listed(state.session.pareto_set),
+        "pareto_set": _listed(pareto_set),
         **({} if known.tolerated is None else {"tolerance": asdict(known.tolerated)}),
         **({"exact": known.exact} if known.exact else {}),
         **({"goal": known.goal, "claim": known.claim} if known.goal else {}),
@@ -35,7 +53,7 @@ def status_data(state: State, known: Status, tickets: Sequence[Ticket]) -> dict[
         "progress": None if known.progress is None else known.progress.to_dict(),
         **(
             {"spent": known.spent, "budget": known.budget}
-            if known.budget is not None or state.problem.has_costs
+            if known.budget is not None or problem.has_costs
             else {}
         ),
         **(
@@ -47,13 +65,6 @@ def status_data(state: State, known: Status, tickets: Sequence[Ticket]) -> dict[
         "lack_of_fit": None if known.fit is None else known.fit.to_dict(),
         "arms": rows_of(known.arms),
         "answers": rows_of(known.answers),
-        "open_tickets": [ticket.to_dict() for ticket in tickets],
-        "held": [
-            r.to_dict(objectives) for r in state.ledger.results if r.held and not r.withdrawn
-        ],
-        "waiting_for_confirmation": sorted(state.proposals),
-        "events": state.seq,
-        "head": state.hash,
     }
 
 

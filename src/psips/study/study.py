@@ -14,14 +14,14 @@ import numpy as np
 
 from psips.diagnostics import Diagnosis
 from psips.errors import InputError, quote
-from psips.notebook import card, names, table
 from psips.problem import Problem
 from psips.problem.goals_and_budget import THESE
 from psips.problem.instances import Results
 from psips.problem.measurements import ITEM, is_frame, nothing_told, read_changes, read_values
 from psips.rules import Rules
-from psips.rules.promises import short_promise
+from psips.session.card import Card, card_of
 from psips.session.dominance import MAX_COMPARED, Comparisons
+from psips.session.headline import ASK, COMPARE, CONFIRM, ENTER, HELD, REPORT, Waiting
 from psips.session.status import Status
 from psips.session.tolerance_report import Saving, savings, suggested
 from psips.store import WHOLE_LOG, DamagedError, Event, Store, broken_links, opened
@@ -40,7 +40,7 @@ from psips.study.ledger import Result, Ticket
 from psips.study.outliers import FarValueWarning
 from psips.study.people import read_key
 from psips.study.registration import registration
-from psips.study.requests import ASK, TELL, Request, duration
+from psips.study.requests import TELL, Request, duration
 from psips.study.rows import Row
 from psips.study.schema import ASKED
 from psips.study.spread import diagnosis_of
@@ -259,7 +259,7 @@ class Study:
             until = None if wait is None else stamp(datetime.fromisoformat(at) + wait)
             return ASKED, {"tickets": tickets, "expires": until}
 
-        request = Request(ASK, lambda _: {"n": n, "expires": duration(wait)})
+        request = Request(ASKING, lambda _: {"n": n, "expires": duration(wait)})
         state, recorded = self._journal.record(request, decide, key, chosen=True)
         assert recorded is not None
         return state.ledger.tickets[recorded.first - 1 :][: recorded.size]
@@ -584,24 +584,29 @@ class Study:
         self._journal.adopt(state)
         return found
 
-    def _repr_html_(self) -> str:
-        state = self.state
-        session, closed = state.session, ", closed" if state.closed else ""
-        told, held = len(state.ledger.results), len(state.ledger.held)
-        rows = list(session.pulls.items())
-        return card(
-            f"Study {self.name}",
-            {
-                "state": ("stopped" if session.stopped else "open") + closed,
-                "results": f"{session.results:,} of {told:,} told, {held:,} held back",
-                "tickets open": f"{len(self.open_tickets()):,}",
-                "Pareto set" if session.pareto_set else "candidates": names(
-                    session.candidate_set
-                ),
-                "at the stop": short_promise(self.rules),
-            },
-            table(["arm", "results"], rows),
+    def _card(self) -> Card:
+        known = self.status()
+        ledger = self.state.ledger
+        waiting = Waiting(
+            tuple(result.number for result in ledger.held),
+            tuple(self.state.proposals),
+            tuple(ticket.arm for ticket in self.open_tickets()),
         )
+        calls = {
+            HELD: "study.confirm(result={})",
+            CONFIRM: "study.confirm(event={})",
+            REPORT: "psips.report.report(study)",
+            COMPARE: "study.comparisons()",
+            ENTER: "study.tell({}, values)",
+            ASK: "study.ask()",
+        }
+        return card_of(self.name, self.problem, self.rules, known, waiting, calls)
+
+    def _repr_html_(self) -> str:
+        return self._card().html()
+
+    def _ipython_display_(self) -> None:
+        self._card().display()
 
     def __repr__(self) -> str:
         return f"Study({self.name!r})"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from psips.aliases import Floats
-from psips.web.charts import OTHER_METRICS, has_region, in_words, title_of
+from psips.pictures.front import OTHER_METRICS, has_region
 from psips.web.view_models import Course, Look
 
 LINES_DRAWN = 60  # arms that have a line over time: those with the most measurements
@@ -16,39 +16,27 @@ LINES_DRAWN = 60  # arms that have a line over time: those with the most measure
 
 def front(look: Look) -> dict[str, Any]:
     """Return the options with their means, errors, covariances and what is said of each."""
-    problem = look.problem
-    shown = [a for a in look.answers if a.measured]
+    known = look.front
+    shown = known.shown()
     return {
         "event": look.event,
-        "metrics": [
-            {"name": name, "title": title_of(look, c), "better": int(problem.signs[c])}
-            for c, name in enumerate(problem.objectives)
-        ],
-        "limits": [
-            {
-                "metric": one.metric,
-                "bound": one.bound,
-                "above": one.sign < 0,  # what is above it breaks it
-                "said": one.broken(problem.objectives[one.metric]),
-            }
-            for one in problem.limits
-            if not one.factor
-        ],
-        "limited": bool(problem.limits),
-        "note": OTHER_METRICS if problem.d > 2 else "",
+        "metrics": [metric._asdict() for metric in known.metrics],
+        "limits": [bound._asdict() for bound in known.bounds],
+        "limited": known.limited,
+        "note": OTHER_METRICS if known.d > 2 else "",
         "options": [
             {
-                "place": a.place,
-                "name": a.name,
-                "mark": a.mark,
-                "label": a.label,
-                "candidate": a.candidate,
-                "means": plain(np.array(a.means)),
-                "errors": plain(np.array(a.errors)),
-                "covariance": plain(a.covariance) if has_region(a, len(shown)) else None,
-                "said": in_words(look, a),
+                "place": o.place,
+                "name": o.name,
+                "mark": o.mark,
+                "label": o.label,
+                "candidate": o.candidate,
+                "means": plain(np.array(o.means)),
+                "errors": plain(np.array(o.errors)),
+                "covariance": plain(o.covariance) if has_region(o, len(shown)) else None,
+                "said": known.said(o),
             }
-            for a in shown
+            for o in shown
         ],
     }
 

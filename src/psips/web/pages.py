@@ -10,12 +10,13 @@ from fastapi.responses import JSONResponse, Response
 from markupsafe import Markup
 
 from psips.errors import InputError, unknown
+from psips.pictures import svg
 from psips.report.design import design_of
-from psips.web import charts, orders, tables, text
+from psips.session import headline
+from psips.web import orders, tables, text
 from psips.web.addresses import slug
 from psips.web.api import overview
 from psips.web.authentication import RECORDER, Person
-from psips.web.headline import headline_of, kind_of
 from psips.web.problems import NOT_FOUND, RefusedError
 from psips.web.rendering import Number, Visitor, desk_of, render
 from psips.web.study_cache import Desk, Desks
@@ -58,6 +59,29 @@ def wanted(
 Asked = Annotated[Wanted, Depends(wanted)]
 
 
+ADDRESSES = {  # of what can be done next, in a study; "" is the form that asks
+    headline.HELD: "results/{}",
+    headline.CONFIRM: "#waiting",
+    headline.REPORT: "report.html",
+    headline.COMPARE: "comparisons",
+    headline.ENTER: "enter",
+    headline.ASK: "",
+}
+
+
+def on_top(look: Look, person: Person) -> dict[str, Any]:
+    """Return the answer, for somebody who may record or not, and where the next step leads."""
+    waiting = headline.Waiting(
+        tuple(r.number for r in look.held),
+        tuple(look.proposals),
+        tuple(t.arm for t in look.tickets),
+    )
+    head = headline.headline_of(
+        look.problem, look.rules, look.status, waiting, person.may(RECORDER)
+    )
+    return {"head": head, "step_to": ADDRESSES[head.step.kind].format(head.step.of)}
+
+
 def tab(
     request: Request,
     desk: Desk,
@@ -94,7 +118,7 @@ def tab(
         here=f"/studies/{path}{'/' if which else ''}{which}",
         tabs=TABS,
         which=which,
-        head=headline_of(look, person.may(RECORDER)),
+        **on_top(look, person),
         done=done,
         said=next((entry for entry in look.log if entry.seq == done), None),
         undo=desk.seconds_left(done, person.name, SECONDS) if done else 0,
@@ -126,8 +150,8 @@ def overview_tab(
         person,
         "",
         done=done,
-        picture=Markup(charts.front(look, first, second, bool(hide))),
-        marks=sorted({(a.mark, a.label) for a in look.answers if a.measured}),
+        picture=Markup(svg.front(look.front, first, second, bool(hide))),
+        marks=sorted({(o.mark, o.label) for o in look.front.shown()}),
         x=first,
         y=second,
         hide=bool(hide),
@@ -267,7 +291,7 @@ def show_result(
             here=f"/studies/{path}/results/{number}",
             tabs=TABS,
             which="results",
-            head=headline_of(look, person.may(RECORDER)),
+            **on_top(look, person),
             objectives=opened.problem.objectives,
             result=state.ledger.result(number),
             given=given or {},
@@ -316,7 +340,7 @@ def design_tab(
     desk = desk_of(request, study)
     with desk.study() as opened:
         design = Markup(design_of(opened.state))  # it escapes every text
-    kind = kind_of(desk.look())
+    kind = headline.kind_of(desk.look().rules)
     return tab(request, desk, person, "design", done=done, design=design, promised=kind)
 
 

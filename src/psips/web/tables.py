@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 from psips.errors import fold, unknown
+from psips.pictures.front import PROVEN_OUT
 from psips.study import Result
 from psips.web.view_models import Answer, Look
 
@@ -72,18 +73,18 @@ def cut(rows: Sequence[T], of: int, wanted: Wanted) -> Page:
 
 def options(look: Look, wanted: Wanted, hide: bool) -> Page:
     """Return the options as asked for; the usual order is by what is known, best first."""
-    rows = [a for a in look.answers if not (hide and a.mark == 3)]
+    rows = [a for a in look.answers if not (hide and a.option.mark == PROVEN_OUT)]
     if wanted.search:
         text = fold(wanted.search)
         rows = [a for a in rows if text in fold(a.name)]
     keys: dict[str, Callable[[Answer], Any]] = {
-        "": lambda a: (a.mark, a.place),
+        "": lambda a: (a.option.mark, a.option.place),
         "option": lambda a: fold(a.name),
-        "finding": lambda a: (a.mark, a.place),
+        "finding": lambda a: (a.option.mark, a.option.place),
         "probability": lambda a: a.probability,
         "measurements": lambda a: a.pulls or 0,
         **{
-            name: lambda a, c=c: a.means[c]  # type: ignore[misc]
+            name: lambda a, c=c: a.option.means[c]  # type: ignore[misc]
             for c, name in enumerate(look.problem.objectives)
         },
     }

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from psips.aliases import Floats, Ints
+from psips.aliases import Ints
 from psips.diagnostics import Finding
+from psips.pictures.front import Front, Option
 from psips.plots.history import (
     Evidence,
     History,
@@ -16,13 +17,14 @@ from psips.plots.history import (
     history_of,
     pulls_over_time,
 )
-from psips.plots.planes import label_of, marks_of
 from psips.problem import Problem
 from psips.problem.instances import Results
 from psips.report.verdict_words import verdict_words
 from psips.rules import Rules
 from psips.rules.promises import evidence_caption, kind_of_promise, promise, short_promise
 from psips.rules.stopping import PROVEN
+from psips.session.front import front_of
+from psips.session.headline import state_of
 from psips.session.progress import hardest
 from psips.session.status import Status
 from psips.session.tolerance_report import Saving, savings, suggested
@@ -42,17 +44,10 @@ SOON = 10_000  # results up to which it takes no time to look whether they are a
 
 
 class Answer(NamedTuple):
-    """One answer, as a point and as a row of a table."""
+    """One option as a row of a table."""
 
-    place: int
-    name: str
+    option: Option
     pulls: int | None  # results, if it is an arm as well
-    means: tuple[float, ...]
-    errors: tuple[float, ...]
-    covariance: Floats  # (d, d) of the means
-    mark: int  # which of `psips.plots.planes.MARKS`
-    label: str  # what it means
-    candidate: bool
     verdict: str
     reason: str
     probability: float
@@ -60,9 +55,9 @@ class Answer(NamedTuple):
     proof: str  # what is proven of it by itself
 
     @property
-    def measured(self) -> bool:
-        """Whether there is an estimate."""
-        return bool(np.isfinite(self.means).all())
+    def name(self) -> str:
+        """Name of the option."""
+        return self.option.name
 
 
 @dataclass(frozen=True)
@@ -75,6 +70,7 @@ class Look:
     problem: Problem
     status: Status
     data: dict[str, Any]  # the status as the JSON interface sends it
+    front: Front
     answers: list[Answer]
     arms: list[tuple[str, int, int]]  # name, results, open tickets
     holding_up: list[Verdict]
@@ -97,7 +93,7 @@ class Look:
     @property
     def state(self) -> str:
         """In a word: closed, stopped or open."""
-        return "closed" if self.status.closed else "stopped" if self.status.stopped else "open"
+        return state_of(self.status)
 
     @property
     def to_the_stop(self) -> str:
@@ -127,6 +123,7 @@ def look_at(state: State, at: str, store: Store, before: Look | None = None) -> 
     problem, ledger = state.problem, state.ledger
     tickets = ledger.pending(at)
     found = verdicts_of(state.session.noisy, state.session.engine)
+    front = front_of(problem, known)
     return Look(
         event=state.seq,
         head=state.hash,
@@ -134,7 +131,8 @@ def look_at(state: State, at: str, store: Store, before: Look | None = None) -> 
         problem=problem,
         status=known,
         data=status_data(state, known, tickets),
-        answers=_answers(problem, known, kind_of_promise(state.rules) == PROVEN),
+        front=front,
+        answers=_answers(problem, known, front, kind_of_promise(state.rules) == PROVEN),
         arms=list(zip(problem.arms, *_counts(known), strict=True)),
         holding_up=[] if known.stopped else hardest(found, HOLDING_UP),
         tickets=tickets,
@@ -173,31 +171,18 @@ def _counts(known: Status) -> tuple[list[int], list[int]]:
     return known.arms["pulls"].tolist(), known.arms["pending"].tolist()
 
 
-def _answers(problem: Problem, known: Status, proven: bool) -> list[Answer]:
+def _answers(problem: Problem, known: Status, front: Front, proven: bool) -> list[Answer]:
     table = known.answers
-    assert known.covariances is not None
-    means = np.column_stack([table[f"{o} estimate"] for o in problem.labels])
-    errors = np.column_stack([table[f"{o} se"] for o in problem.labels])
-    columns = ("candidate", "verdict", "reason", "probability")
-    rest = zip(*(table[column].tolist() for column in columns), strict=True)
-    marks = marks_of(known)
+    rest = zip(*(table[c].tolist() for c in ("verdict", "reason", "probability")), strict=True)
     pulls = _counts(known)[0] if problem.unstructured else [None] * problem.n
     return [
         Answer(
-            place,
-            name,
-            pulls[place],
-            tuple(means[place]),
-            tuple(errors[place]),
-            known.covariances[place],
-            marks[place],
-            label_of(known, marks[place]),
-            *(candidate, verdict, reason, probability),
-            *verdict_words(known, proven, candidate, verdict),
+            option,
+            pulls[option.place],
+            *(verdict, reason, probability),
+            *verdict_words(known, proven, option.candidate, verdict),
         )
-        for place, (name, (candidate, verdict, reason, probability)) in enumerate(
-            zip(problem.answers, rest, strict=True)
-        )
+        for option, (verdict, reason, probability) in zip(front.options, rest, strict=True)
     ]
 
 

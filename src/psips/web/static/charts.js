@@ -183,7 +183,7 @@
     traces.push(marks(order, order.map((o) => o.means[x]), order.map((o) => o.means[y])));
     const beyond = data.limits.filter((l) => l.metric === x || l.metric === y).map((l) => {
       const [range, ref] = l.metric === x ? [rangeX, "x"] : [rangeY, "y"];
-      const bound = Math.min(Math.max(l.bound, range[0]), range[1]);
+      const bound = Math.min(Math.max(l.at, range[0]), range[1]);
       const ends = l.above ? [bound, range[1]] : [range[0], bound];
       return ref === "x" ? { type: "rect", x0: ends[0], x1: ends[1], yref: "paper", y0: 0, y1: 1, fillcolor: ink.m2, opacity: 0.14, line: { width: 0 }, layer: "below" }
         : { type: "rect", y0: ends[0], y1: ends[1], xref: "paper", x0: 0, x1: 1, fillcolor: ink.m2, opacity: 0.14, line: { width: 0 }, layer: "below" };

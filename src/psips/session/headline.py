@@ -1,17 +1,35 @@
-"""What stands on top of a study: the answer, how sure it is, how far it is, what to do next."""
+"""The answer in short: the set, how sure it is, how far it is from the stop, what to do next.
+
+Pages, cards of notebooks and terminals show the same.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from psips.input.digits import percent
 from psips.input.durations import duration_text
+from psips.problem import Problem
+from psips.rules import Rules
 from psips.rules.promises import kind_of_promise
 from psips.rules.stopping import BAYESIAN, HEURISTIC, MEASURED, NONE, PROVEN
+from psips.session.front import label_of, marks_of
 from psips.session.progress import Progress
-from psips.web.view_models import Look
 
+if TYPE_CHECKING:
+    from psips.session.status import Status
+
+HELD, CONFIRM, REPORT, COMPARE, ENTER, ASK = (
+    "held",
+    "confirm",
+    "report",
+    "compare",
+    "enter",
+    "ask",
+)  # what can be done next
 CHIPS = 30  # options that are named
 KINDS = {
     MEASURED: "validated by simulation",
@@ -37,42 +55,68 @@ class Fact(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What to do next: a link, or the form that asks for the next measurement."""
+    """What to do next."""
 
+    kind: str  # HELD, CONFIRM, REPORT, COMPARE, ENTER or ASK
     label: str
-    to: str  # "" of the form
     why: str
+    of: str | int = ""  # the option to enter; the number of the result held, or of the event
+
+
+class Waiting(NamedTuple):
+    """What waits for somebody."""
+
+    held: tuple[int, ...] = ()  # numbers of results
+    proposals: tuple[int, ...] = ()  # numbers of events that need another person
+    asked: tuple[str, ...] = ()  # options with a measurement that was asked for
 
 
 class Headline(NamedTuple):
-    """The top of a study's page."""
+    """The answer in short."""
 
+    state: str  # open, stopped or closed
     title: str
     detail: str
     chips: list[Chip]
     unlisted: int
     facts: list[Fact]
-    step: Step | None
+    step: Step
 
 
-def headline_of(look: Look, may_record: bool) -> Headline:
-    """Say what is known of a study, for somebody who may record or not."""
-    known = look.status
-    named = [a for a in look.answers if a.candidate]
-    chips = [Chip(a.name, a.place, a.mark, a.label) for a in named]
-    facts = [_sure(look), _measured(look), _further(look)]
+def headline_of(
+    problem: Problem, rules: Rules, known: Status, waiting: Waiting, may_record: bool = True
+) -> Headline:
+    """Say what is known, for somebody who may record or not."""
+    chips = _chips(known)
+    facts = [_sure(rules, known), _measured(known), _further(known)]
     return Headline(
-        _title(look),
-        _detail(look),
+        state_of(known),
+        _title(known),
+        _detail(problem, known),
         chips[:CHIPS],
         max(0, len(chips) - CHIPS),
         [fact for fact in facts if fact is not None],
-        _step(look, may_record) if not known.closed else _report("the study is closed"),
+        _step(known, waiting, may_record),
     )
 
 
-def _title(look: Look) -> str:
-    known, options = look.status, "option" if len(look.status.candidate_set) == 1 else "options"
+def state_of(known: Status) -> str:
+    """In a word: closed, stopped or open."""
+    return "closed" if known.closed else "stopped" if known.stopped else "open"
+
+
+def _chips(known: Status) -> list[Chip]:
+    marks = marks_of(known)
+    return [
+        Chip(
+            str(known.answers.index[place]), place, marks[place], label_of(known, marks[place])
+        )
+        for place in np.flatnonzero(known.answers["candidate"].to_numpy(bool)).tolist()
+    ]
+
+
+def _title(known: Status) -> str:
+    options = "option" if len(known.candidate_set) == 1 else "options"
     if known.nothing:
         return "No option keeps the limits" + ("" if known.stopped else " so far")
     if not known.candidate_set:
@@ -85,8 +129,7 @@ def _title(look: Look) -> str:
     return f"Best so far, and it may change: {count}"
 
 
-def _detail(look: Look) -> str:
-    known = look.status
+def _detail(problem: Problem, known: Status) -> str:
     if known.stopped and known.goal:
         return "Of the other options nothing is claimed. Candidates:"
     if known.stopped:
@@ -96,44 +139,42 @@ def _detail(look: Look) -> str:
         if known.not_known:
             return f"{known.not_known[0].upper()}{known.not_known[1:]}."
         why = "not every option has been measured yet"
-        if not look.problem.unstructured:
+        if not problem.unstructured:
             why = "the options measured do not span the features yet"
         return f"There is no candidate: {why}."
     return ""
 
 
-def level_of(look: Look) -> str:
+def level_of(rules: Rules) -> str:
     """Write the confidence of the design as a percentage."""
-    return f"{100.0 * (1.0 - look.delta):.10g}%"
+    return f"{100.0 * (1.0 - rules.delta):.10g}%"
 
 
-def kind_of(look: Look) -> str:
+def kind_of(rules: Rules) -> str:
     """Say what stands behind the confidence."""
-    kind = kind_of_promise(look.rules)
+    kind = kind_of_promise(rules)
     if kind == NONE:
         return "no promise"
     if kind == BAYESIAN:
-        return f"{level_of(look)} posterior probability"
-    return f"{level_of(look)} confidence, {KINDS[kind]}"
+        return f"{level_of(rules)} posterior probability"
+    return f"{level_of(rules)} confidence, {KINDS[kind]}"
 
 
-def _sure(look: Look) -> Fact | None:
-    known = look.status
-    kind = kind_of_promise(look.rules)
+def _sure(rules: Rules, known: Status) -> Fact | None:
+    kind = kind_of_promise(rules)
     if known.stopped and kind == NONE:
         return Fact("Stopped", "this stopping rule makes no promise")
     if known.stopped and kind == BAYESIAN:
-        return Fact(level_of(look), "posterior probability or more that this set is right")
+        return Fact(level_of(rules), "posterior probability or more that this set is right")
     if known.stopped:
-        return Fact(level_of(look), f"confidence that this is right, {KINDS[kind]}")
+        return Fact(level_of(rules), f"confidence that this is right, {KINDS[kind]}")
     if not (known.candidate_set or known.nothing) or math.isnan(known.probability_of_change):
         return None
     right = percent(1.0 - known.probability_of_change)
-    return Fact(right, f"probability that this set is right. At the stop: {kind_of(look)}")
+    return Fact(right, f"probability that this set is right. At the stop: {kind_of(rules)}")
 
 
-def _measured(look: Look) -> Fact:
-    known = look.status
+def _measured(known: Status) -> Fact:
     what = (
         f"measurement{'' if known.results == 1 else 's'} {'in all' if known.done else 'so far'}"
     )
@@ -142,9 +183,8 @@ def _measured(look: Look) -> Fact:
     return Fact(f"{known.results:,}", what)
 
 
-def _further(look: Look) -> Fact | None:
+def _further(known: Status) -> Fact | None:
     """Say how many more measurements it takes, as one estimate with an interval."""
-    known = look.status
     if known.stopped:
         return None
     if known.done and not known.closed:
@@ -174,29 +214,26 @@ def further_fact(found: Progress) -> Fact:
     return Fact(f"about {found.more:,.0f}", text)
 
 
-def _report(why: str) -> Step:
-    return Step("Open the report", "report.html", why)
-
-
-def _step(look: Look, may_record: bool) -> Step | None:
-    known = look.status
-    if may_record and look.held:
-        first = look.held[0].number
-        many = len(look.held)
+def _step(known: Status, waiting: Waiting, may_record: bool) -> Step:
+    if known.closed:
+        return Step(REPORT, "Open the report", "the study is closed")
+    if may_record and waiting.held:
+        many = len(waiting.held)
         why = "a value beyond what the noise allows does not count until someone decides"
         name = "the measurement" if many == 1 else f"{many} measurements"
-        return Step(f"Check {name} on hold", f"results/{first}", why)
-    if may_record and look.proposals:
-        return Step("Confirm a change", "#waiting", "it counts once another person agrees")
+        return Step(HELD, f"Check {name} on hold", why, waiting.held[0])
+    if may_record and waiting.proposals:
+        why = "it counts once another person agrees"
+        return Step(CONFIRM, "Confirm a change", why, waiting.proposals[0])
     if known.stopped:
-        return _report("nothing more needs to be measured")
+        return Step(REPORT, "Open the report", "nothing more needs to be measured")
     if known.done:
-        return Step("See what is still open", "comparisons", "nothing more can be asked for")
+        return Step(COMPARE, "See what is still open", "nothing more can be asked for")
     if not may_record:
-        return Step("See what is still open", "comparisons", "the pairs that are undecided")
-    if look.tickets:
-        first_one = look.tickets[0]
-        many = len(look.tickets)
-        waits = "1 ticket is open" if many == 1 else f"{many:,} tickets are open"
-        return Step(f"Enter the measurement of {first_one.arm}", "enter", waits)
-    return Step("Ask what to measure next", "", "the option that tells the most is chosen")
+        return Step(COMPARE, "See what is still open", "the pairs that are undecided")
+    if waiting.asked:
+        many = len(waiting.asked)
+        why = "1 ticket is open" if many == 1 else f"{many:,} tickets are open"
+        first = waiting.asked[0]
+        return Step(ENTER, f"Enter the measurement of {first}", why, first)
+    return Step(ASK, "Ask what to measure next", "the option that tells the most is chosen")
