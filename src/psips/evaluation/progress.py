@@ -88,7 +88,7 @@ class Screen:
 
 
 def reporter_of(progress: bool | Callable[[Progress], object] | None) -> Reporter:
-    """Return who is told: a function, a terminal, standard error, or nobody."""
+    """Return who is told: a function, a terminal, standard error, or no one."""
     if callable(progress):
         return Calls(progress)
     if progress is False or (progress is None and not sys.stderr.isatty()):

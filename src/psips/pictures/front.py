@@ -18,7 +18,7 @@ BLUE, GREEN, VERMILION, GREY = "#0072B2", "#009E73", "#D55E00", "#999999"
 RADIUS_95 = 2.4477468306808161  # of a standard normal in the plane: sqrt(-2 log 0.05)
 NORMAL_95 = 1.959963984540054
 REGIONS = 200  # points up to which all have their region; of more, those not yet out
-LETTERS = 40  # of a metric's name beside an axis
+LETTERS = 40  # of a metric's name next to an axis
 OTHER_METRICS = "Options behind the line may be optimal in metrics that are not shown."
 
 

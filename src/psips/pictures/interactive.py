@@ -28,7 +28,7 @@ from psips.pictures.front import (
 )
 
 SYMBOLS = ("diamond", "circle", "circle-open", "x-thin-open")
-NAMED = 25  # options whose names are written beside them
+NAMED = 25  # options whose names are written next to them
 PAIRS = 15  # pairs of metrics that can be chosen
 CORNERS = 49  # of a region
 NEVER_BLANK = 0.06  # share of an axis that is left free at its ends

@@ -25,7 +25,7 @@ from psips.pictures.front import (
 
 WIDTH, HEIGHT = 640, 440
 LEFT, RIGHT, TOP, BOTTOM = 70, 14, 12, 52
-NAMED = 25  # points whose names are written beside them
+NAMED = 25  # points whose names are written next to them
 ROW = 22  # height of an option where there is one metric
 SHAPES = {
     "D": '<path class="mark" d="M0 -7 7 0 0 7 -7 0Z"/>',
@@ -216,7 +216,7 @@ def _stairs(known: Front, shown: list[Option], across: Axis, up: Axis, x: int, y
 
 
 def _names(named: Sequence[Option], across: Axis, up: Axis, x: int, y: int) -> str:
-    """Write names beside points, where they do not lie over each other."""
+    """Write names next to points, where they do not lie over each other."""
     taken: list[tuple[float, float, float]] = []
     text = ""
     for option in sorted(named, key=lambda a: a.mark):

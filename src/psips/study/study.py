@@ -40,6 +40,7 @@ from psips.study.ledger import Result, Ticket
 from psips.study.outliers import FarValueWarning
 from psips.study.people import read_key
 from psips.study.registration import registration
+from psips.study.requests import ASK as ASKING
 from psips.study.requests import TELL, Request, duration
 from psips.study.rows import Row
 from psips.study.schema import ASKED
