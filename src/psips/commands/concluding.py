@@ -19,7 +19,7 @@ from psips.commands.noise import noise_notes
 from psips.errors import counted
 
 if TYPE_CHECKING:
-    from psips.commands.rounds import Known
+    from psips.commands.rounds import Measurements
     from psips.session.status import Status
 
 BEATEN_BY, AS_GOOD_AS = "beaten by", "as good as"
@@ -103,7 +103,7 @@ def _undecided(claims: list[Claim], status: Status | None, stopped: bool) -> set
 
 
 def _rows(
-    known: Known,
+    known: Measurements,
     metrics: list[Metric],
     commands: dict[str, str],
     status: Status | None,
@@ -192,7 +192,7 @@ def _in_order(rows: list[Row], metrics: list[Metric]) -> list[Row]:
     return sorted(rows, key=key)
 
 
-def _with_ratios(rows: list[Row], metrics: list[Metric], known: Known) -> list[Row]:
+def _with_ratios(rows: list[Row], metrics: list[Metric], known: Measurements) -> list[Row]:
     """Compare every option with the best in the first metric, within rounds."""
     from scipy.special import stdtrit
 
@@ -214,7 +214,9 @@ def _with_ratios(rows: list[Row], metrics: list[Metric], known: Known) -> list[R
     return found
 
 
-def _open_text(rows: list[Row], claims: list[Claim], known: Known, labels: Labels) -> str:
+def _open_text(
+    rows: list[Row], claims: list[Claim], known: Measurements, labels: Labels
+) -> str:
     """Name what is undecided, and between whom."""
     undecided = [row for row in rows if row.role == OPEN]
     if not undecided:
@@ -238,7 +240,7 @@ def _open_text(rows: list[Row], claims: list[Claim], known: Known, labels: Label
 
 def _notes(
     measuring: Measuring,
-    known: Known,
+    known: Measurements,
     status: Status | None,
     metrics: list[Metric],
     labels: Labels,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from psips.commands.metrics import EXIT, Metric
 from psips.commands.options import Option
 from psips.commands.quantities import read_limit
-from psips.commands.rounds import Known, Sample, check_study, open_study
+from psips.commands.rounds import Measurements, Sample, check_study, open_study
 from psips.commands.running import NONE, Ran, Runner, split
 from psips.errors import InputError, quote
 from psips.input.durations import duration_text
@@ -95,7 +95,7 @@ class Measuring:
     study: tuple[str, str] | None = None
     watcher: Watcher | None = None
     clock: Callable[[], float] = time.monotonic
-    known: Known | None = None
+    known: Measurements | None = None
     out: list[Out] = field(default_factory=list)
     before: int = 0  # runs that a study knew already
     seconds: float = 0.0
@@ -125,7 +125,7 @@ class Measuring:
             with self.runner.at_work():
                 first = self._first_runs()
                 with self._uncounted():
-                    self.known = self._make_known()
+                    self.known = self._make_measurements()
                 self.before = len(self.known.samples)
                 if not self.question.warmup and not self.before:
                     rows = [one for one in first if one.option in self.known.problem.arms]
@@ -227,17 +227,17 @@ class Measuring:
     def _is_out(self, option: str) -> bool:
         return any(out.option == option for out in self.out)
 
-    def _make_known(self) -> Known:
+    def _make_measurements(self) -> Measurements:
         arms = [option.name for option in self.options if not self._is_out(option.name)]
         if len(arms) < 2:
             raise NothingLeftError(arms, self.out)
         problem, question = self._problem(arms), self.question
         self.metrics = [m for m in self.metrics if m.name in problem.objectives]
         if self.study is None:
-            return Known(problem, question.delta, self.seed)
+            return Measurements(problem, question.delta, self.seed)
         name, store = self.study
         study = open_study(name, store, problem, question.delta, question.seed)
-        return Known(problem, question.delta, self.seed, study)
+        return Measurements(problem, question.delta, self.seed, study)
 
     def _problem(self, arms: Sequence[str]) -> Problem:
         """Return what is to be decided of these options."""

@@ -11,7 +11,7 @@ from psips.aliases import Floats
 from psips.commands.labels import Labels
 from psips.commands.metrics import Metric
 from psips.commands.quantities import written
-from psips.commands.rounds import Known
+from psips.commands.rounds import Measurements
 from psips.errors import counted
 from psips.session.mixed import MixedEngine
 
@@ -22,7 +22,7 @@ BUSY = 1.0  # processes that want to run, of each core
 FEWEST = 20  # runs, of which outliers can be told
 
 
-def noise_notes(known: Known, metrics: list[Metric], labels: Labels) -> list[str]:
+def noise_notes(known: Measurements, metrics: list[Metric], labels: Labels) -> list[str]:
     """Say how the machine behaved, if it is worth a word."""
     notes = []
     between = _between(known, metrics)
@@ -38,7 +38,7 @@ def noise_notes(known: Known, metrics: list[Metric], labels: Labels) -> list[str
     return notes
 
 
-def _between(known: Known, metrics: list[Metric]) -> dict[str, float]:
+def _between(known: Measurements, metrics: list[Metric]) -> dict[str, float]:
     """Return by metric how much rounds differ, where that is worth a word."""
     found: dict[str, float] = {}
     engine = known.judged.engine
@@ -55,7 +55,7 @@ def _between(known: Known, metrics: list[Metric]) -> dict[str, float]:
     return found
 
 
-def within_rounds(known: Known) -> Floats:
+def within_rounds(known: Measurements) -> Floats:
     """Return values (T, d) as they are compared, less what their round has in common.
 
     Medians of medians, which a few far values do not move.
@@ -73,7 +73,7 @@ def within_rounds(known: Known) -> Floats:
     return np.asarray(x)
 
 
-def _outliers(known: Known, metrics: list[Metric], labels: Labels) -> list[str]:
+def _outliers(known: Measurements, metrics: list[Metric], labels: Labels) -> list[str]:
     """Say which runs are too far from the others of their option to be noise."""
     samples = known.samples
     if len(samples) < FEWEST:
@@ -96,7 +96,7 @@ def _outliers(known: Known, metrics: list[Metric], labels: Labels) -> list[str]:
     ]
 
 
-def distances(known: Known) -> Floats:
+def distances(known: Measurements) -> Floats:
     """Return how far runs (T, d) are from the median of their option, in standard deviations.
 
     These are taken from medians, too, so that many far values do not hide each other. With few

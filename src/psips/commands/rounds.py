@@ -33,7 +33,7 @@ class Sample:
     values: tuple[float, ...]  # in the order of the metrics
 
 
-class Known:
+class Measurements:
     """What is known of the options: a session, and with a study also its log.
 
     The session chooses. With a study, its log decides when to stop, so that it says the same
@@ -136,10 +136,10 @@ class Known:
             for one in samples
         ]
 
-    def without(self, option: str) -> Known:
+    def without(self, option: str) -> Measurements:
         """Return what is known of the other options."""
         rest = [arm for arm in self.problem.arms if arm != option]
-        found = Known(_with_arms(self.problem, rest), self.delta, self.seed)
+        found = Measurements(_with_arms(self.problem, rest), self.delta, self.seed)
         rounds: dict[int, list[Sample]] = {}
         for one in self.samples:
             if one.option != option:

@@ -37,7 +37,7 @@ MARKS = (
     Mark("not a candidate, undecided", "o", VERMILION, False),
     Mark("proven not optimal", "x", GREY, True),
 )
-PROVEN_OUT = 3  # place of that mark
+PROVEN_DOMINATED = 3  # place of that mark
 
 
 class Metric(NamedTuple):
@@ -90,8 +90,10 @@ class Front:
         return len(self.metrics)
 
     def shown(self, hide: bool = False) -> list[Option]:
-        """Return the options that have estimates, perhaps without those proven out."""
-        return [o for o in self.options if o.measured and not (hide and o.mark == PROVEN_OUT)]
+        """Return the options that have estimates, perhaps without those proven dominated."""
+        return [
+            o for o in self.options if o.measured and not (hide and o.mark == PROVEN_DOMINATED)
+        ]
 
     def said(self, option: Option) -> str:
         """Say of an option what its mark shows."""
@@ -134,7 +136,7 @@ def shortened(name: str, most: int = 18) -> str:
 
 def has_region(option: Option, shown: int) -> bool:
     """Whether the region of an option is drawn: of many, not of those that are out."""
-    return shown <= REGIONS or option.mark != PROVEN_OUT
+    return shown <= REGIONS or option.mark != PROVEN_DOMINATED
 
 
 def staircase(

@@ -18,7 +18,7 @@ from psips.pictures.front import (
     MARKS,
     NORMAL_95,
     OTHER_METRICS,
-    PROVEN_OUT,
+    PROVEN_DOMINATED,
     RADIUS_95,
     Front,
     Option,
@@ -163,7 +163,7 @@ def _marks(
         "name": some[0].label,
         "marker": {
             "symbol": SYMBOLS[mark],
-            "size": 8 if mark == PROVEN_OUT else 11,
+            "size": 8 if mark == PROVEN_DOMINATED else 11,
             "color": colour,
             "line": {"width": 2, "color": colour},
         },

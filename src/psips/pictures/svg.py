@@ -14,7 +14,7 @@ from psips.pictures.front import (
     MARKS,
     NORMAL_95,
     OTHER_METRICS,
-    PROVEN_OUT,
+    PROVEN_DOMINATED,
     RADIUS_95,
     Front,
     Option,
@@ -104,7 +104,7 @@ def front(known: Front, x: int, y: int, hide: bool = False) -> str:
     inner = f'x="{LEFT}" y="{TOP}" width="{WIDTH - LEFT - RIGHT}" height="{up.start - TOP}"'
     parts.append(f'<clipPath id="plot"><rect {inner}/></clipPath>')
     parts.append(f'<g clip-path="url(#plot)">{_points(drawn)}</g>')
-    named = [o for o in shown if o.mark != PROVEN_OUT] if len(shown) > NAMED else shown
+    named = [o for o in shown if o.mark != PROVEN_DOMINATED] if len(shown) > NAMED else shown
     if len(named) > NAMED:
         named = [o for o in named if o.candidate][:NAMED]
     parts.append(_names(named, across, up, x, y))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psips.pictures.front import MARKS, PROVEN_OUT, Bound, Front, Metric, Option, title_of
+from psips.pictures.front import MARKS, PROVEN_DOMINATED, Bound, Front, Metric, Option, title_of
 from psips.problem import Problem
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def marks_of(known: Status) -> list[int]:
 
 def _mark(candidate: bool, verdict: str) -> int:
     if verdict == "out":
-        return PROVEN_OUT
+        return PROVEN_DOMINATED
     if not candidate:
         return 2
     return 0 if verdict == "in" else 1

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 from psips.errors import fold, unknown
-from psips.pictures.front import PROVEN_OUT
+from psips.pictures.front import PROVEN_DOMINATED
 from psips.study import Result
 from psips.web.view_models import Answer, Look
 
@@ -73,7 +73,7 @@ def cut(rows: Sequence[T], of: int, wanted: Wanted) -> Page:
 
 def options(look: Look, wanted: Wanted, hide: bool) -> Page:
     """Return the options as asked for; the usual order is by what is known, best first."""
-    rows = [a for a in look.answers if not (hide and a.option.mark == PROVEN_OUT)]
+    rows = [a for a in look.answers if not (hide and a.option.mark == PROVEN_DOMINATED)]
     if wanted.search:
         text = fold(wanted.search)
         rows = [a for a in rows if text in fold(a.name)]
