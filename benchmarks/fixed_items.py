@@ -30,11 +30,11 @@ def pair(seed: int, N: int) -> tuple[bool, float]:
     values = rng.normal(size=N) + 0.7 * rng.normal(size=(2, N))
     values[1] += (values[0] - values[1]).mean() - 1e-6
     order = rng.permutation(N)
-    problem = Problem(objectives={"x": "max"}, arms=["a", "b"], blocks=[str(j) for j in order])
+    problem = Problem(objectives={"x": "max"}, arms=["a", "b"], items=[str(j) for j in order])
     session = Session(problem, rng=seed, of="these", delta=DELTA)
     while not session.stopped:
-        arm, item = session.ask()
-        session.tell(arm, values["ab".index(arm), int(item)], block=item)
+        ticket = session.ask()
+        session.tell(ticket, values["ab".index(ticket.arm), int(ticket.item)])
     return session.candidate_set != ("a",), session.results / (2 * N)
 
 

@@ -43,18 +43,17 @@ def chosen(instances: int, hardest: float, easy: float) -> Iterator[int]:
 
 
 def run(
-    scores: np.ndarray, blocks: bool, seed: int, delta: float, cap: int
+    scores: np.ndarray, items: bool, seed: int, delta: float, cap: int
 ) -> tuple[set[str], int, bool]:
     """Return the set, the results it took, and whether it stopped before the cap."""
     session = Session(
-        Problem(objectives=OBJECTIVES, arms=ARMS, blocks=blocks), rng=seed, delta=delta
+        Problem(objectives=OBJECTIVES, arms=ARMS, items=items), rng=seed, delta=delta
     )
     seen = dict.fromkeys(ARMS, 0)
     while not session.stopped and session.results < cap and max(seen.values()) < ITEMS:
-        arm, item = session.ask() if blocks else (session.ask(), None)
-        values = scores[ARMS.index(arm), seen[arm]]
-        session.tell(arm, values, block=item)
-        seen[arm] += 1
+        ticket = session.ask()
+        session.tell(ticket, scores[ARMS.index(ticket), seen[ticket]])
+        seen[ticket] += 1
     return set(session.candidate_set), session.results, session.stopped
 
 

@@ -43,7 +43,7 @@ def work() -> None:
             spent = {"ask": [0.0, 0.0], "tell": [0.0, 0.0]}
             for _ in range(CALLS):
                 start = time.perf_counter(), time.process_time()
-                (ticket,) = study.ask()
+                ticket = study.ask()
                 between = time.perf_counter(), time.process_time()
                 values = means[ticket.arm] + rng.normal(size=3)
                 if named:

@@ -27,8 +27,8 @@ print(trial.problem.objectives)
 session = Session(trial.problem, delta=0.1, rng=1)
 patients = environments.environment_of(trial).start(rng=2)
 while not session.done:
-    booster = session.ask()
-    session.tell(booster, patients.pull(booster))
+    ticket = session.ask()
+    session.tell(ticket, patients.pull(ticket))
 
 print(f"{session.results:,} patients; Pareto set: {', '.join(session.pareto_set)}")
 print("the truth:", ", ".join(trial.pareto_set))

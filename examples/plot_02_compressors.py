@@ -74,8 +74,8 @@ print(measure("zlib 6"))
 # Near-ties may take very long, so there is a budget. If it ends first, psips says what is open.
 session = Session(problem, delta=0.05, budget=4000, rng=1)
 while not session.done:
-    setting = session.ask()
-    session.tell(setting, measure(setting))
+    ticket = session.ask()
+    session.tell(ticket, measure(ticket))
 
 print(
     "stopped" if session.stopped else "the budget has ended",

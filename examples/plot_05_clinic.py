@@ -70,17 +70,17 @@ axes[0].set_ylabel(f"waiting, {two} (min)")
 # %%
 # The loop
 # --------
-# ``blocks=True`` says that results share items, as many as are needed. ``ask`` then gives a rule and a number,
-# which is the seed.
+# ``items=True`` says that results share items, as many as are needed. A ticket then names a rule and an item, a
+# number, which is the seed.
 objectives = {"waiting": "min", "doctor's day": "min"}
 
 
 def with_common_numbers(seed):
-    problem = Problem(arms=list(rules), objectives=objectives, blocks=True)
+    problem = Problem(arms=list(rules), objectives=objectives, items=True)
     session = Session(problem, delta=0.1, rng=seed)
     while not session.done:
-        rule, day = session.ask()
-        session.tell(rule, simulate(rule, [seed, int(day)]), block=day)
+        ticket = session.ask()
+        session.tell(ticket, simulate(ticket, [seed, int(ticket.item)]))
     return session
 
 
@@ -102,8 +102,8 @@ def with_new_numbers(seed):
     problem = Problem(arms=list(rules), objectives=objectives)
     session = Session(problem, delta=0.1, rng=seed)
     while not session.done and session.results < 60_000:
-        rule = session.ask()
-        session.tell(rule, simulate(rule, [seed, 0, session.results]))
+        ticket = session.ask()
+        session.tell(ticket, simulate(ticket, [seed, 0, session.results]))
     return session
 
 

@@ -39,17 +39,19 @@ def work(session, instruments, seed):
     free = list(range(instruments))
     while not session.done:
         while free:
-            arm, place = session.ask(), free.pop()
-            heapq.heappush(running, (clock + rng.uniform(1, 5), place, clock, arm))
-        clock, place, begun, arm = heapq.heappop(running)
+            ticket, place = session.ask(), free.pop()
+            heapq.heappush(
+                running, (clock + rng.uniform(1, 5), place, clock, ticket)
+            )
+        clock, place, begun, ticket = heapq.heappop(running)
         free.append(place)
         lost = rng.random() < LOST
-        ran.append((place, begun, clock, arm, lost))
+        ran.append((place, begun, clock, ticket, lost))
         if lost:
-            session.cancel(arm)
+            session.cancel(ticket)
         else:
-            mean = truth[problem.arm_index(arm)]
-            session.tell(arm, rng.multivariate_normal(mean, problem.covariance))
+            mean = truth[problem.arm_index(ticket)]
+            session.tell(ticket, rng.multivariate_normal(mean, problem.covariance))
     return clock, ran
 
 

@@ -40,10 +40,10 @@ truth = np.array(
 session = Session(problem, delta=0.05, goal="beat control", budget=1200, rng=1)
 line = np.random.default_rng(4)
 while not session.done:
-    recipe = session.ask()
+    ticket = session.ask()
     session.tell(
-        recipe,
-        line.multivariate_normal(truth[names.index(recipe)], problem.covariance),
+        ticket,
+        line.multivariate_normal(truth[names.index(ticket)], problem.covariance),
     )
 
 print(session.claim or "nothing was proven")
@@ -63,10 +63,10 @@ plots.front(session)
 poor = Session(problem, delta=0.05, goal="beat control", budget=200, rng=1)
 line = np.random.default_rng(4)
 while not poor.done:
-    recipe = poor.ask()
+    ticket = poor.ask()
     poor.tell(
-        recipe,
-        line.multivariate_normal(truth[names.index(recipe)], problem.covariance),
+        ticket,
+        line.multivariate_normal(truth[names.index(ticket)], problem.covariance),
     )
 
 print(poor.claim or "nothing was proven")

@@ -31,8 +31,8 @@ print(np.round(problem.features[:3], 2))
 session = Session(problem, delta=0.1, rng=1)
 runs = environments.environment_of(chips).start(rng=2)
 while not session.done:
-    design = session.ask()
-    session.tell(design, runs.pull(design))
+    ticket = session.ask()
+    session.tell(ticket, runs.pull(ticket))
 
 pulls = np.array(list(session.pulls.values()))
 print(

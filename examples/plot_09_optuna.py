@@ -79,8 +79,8 @@ problem = Problem(
 
 session = Session(problem, delta=0.1, budget=2500, rng=1)
 while not session.done:
-    name = session.ask()
-    session.tell(name, evaluate(**trials[name].params))
+    ticket = session.ask()
+    session.tell(ticket, evaluate(**trials[ticket].params))
 
 print(
     "stopped" if session.stopped else "budget used up",

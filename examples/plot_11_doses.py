@@ -101,7 +101,7 @@ while not study.done:
     waiting = study.open_tickets()
     if len(waiting) > 12:  # results of the batch before the last are in
         for ticket in waiting[:6]:
-            study.tell(values=measure(ticket), ticket=ticket.id)
+            study.tell(ticket, measure(ticket))
     if 0 < crash_at <= study.results:
         os.kill(os.getpid(), signal.SIGKILL)
 '''

@@ -113,7 +113,7 @@ class Case:
         if self._chance(0.1):
             given["partial"] = True
         elif self._chance(0.05) and isinstance(given.get("covariance"), str | type(None)):
-            given["blocks"] = True
+            given["items"] = True
             given.pop("covariance", None)
         if self._chance(0.15):
             c = int(rng.integers(d))
@@ -219,7 +219,7 @@ class Case:
         url = f"sqlite:///{folder}/extreme.db"
         study = Study.create(self.problem, url, name="extreme", seed=1, **self.choices)
         tickets = study.ask(2)
-        if not self.given.get("blocks"):
+        if not self.given.get("items"):
             study.tell(tickets[0], self.values[self.arms.index(tickets[0].arm)])
         study.tell(self._table(0))
         assert str(study.status())

@@ -56,8 +56,8 @@ MADE: dict[str, Callable[[], tuple[Problem, dict[str, Any], int]]] = {
     "limits": lambda: (_two(limits=["x >= 0.5"]), {}, 30),
     "missing values": lambda: (_two(partial=True), {}, 40),
     "rival": lambda: (_two(**UNIT), {"sampling": "track-and-stop", "stopping": "glr"}, 30),
-    "items": lambda: (_two(blocks=True), {}, 40),
-    "listed items": lambda: (_two(blocks=[f"q{i}" for i in range(30)]), {}, 40),
+    "items": lambda: (_two(items=True), {}, 40),
+    "listed items": lambda: (_two(items=[f"q{i}" for i in range(30)]), {}, 40),
     "features": lambda: (_two(arms=NAMES, features=SIX, **UNIT), {}, 40),
     "features, estimated": lambda: (_two(arms=NAMES, features=SIX), {}, 40),
     "features, missing": lambda: (_two(arms=NAMES, features=SIX, partial=True), {}, 40),
@@ -75,17 +75,14 @@ def _tell(session: Session, name: str, rng: np.random.Generator, n: int) -> None
     for _ in range(n):
         if session.exhausted or (n > 100 and "sets" in session.engine.snapshot()):
             return
-        asked: Any = session.ask()
-        item = {}
-        if session.items is not None:
-            asked, item["block"] = asked
+        asked = session.ask()
         arm = session.problem.arm_index(asked)
         values = rng.normal((TIED if name == "tolerance" else MEANS)[arm % 4], 1.0)
         if name in ("exact", "repeats"):
             values[1] = 10.0 + arm
         if session.problem.partial and rng.random() < 0.2:
             values[0] = np.nan
-        session.tell(asked, values, **item)
+        session.tell(asked, values)
 
 
 @cache

@@ -160,7 +160,7 @@ def test_studies_count_what_is_withdrawn() -> None:
     with pytest.raises(InputError, match=r"4 results told, 2 results pending"):
         study.ask()
     study.cancel(study.tickets[-1].id)
-    (again,) = study.ask()
+    again = study.ask()
     study.tell(study.tickets[4], [0.0, 0.0])
     study.tell(again, [0.0, 0.0])
     known = study.status()

@@ -52,13 +52,13 @@ def test_probabilities_are_those_of_the_posterior() -> None:
 
 def test_shared_items_count(monkeypatch: pytest.MonkeyPatch) -> None:
     """Arms measured on the same items: what they share cancels. A twin that forgets it errs."""
-    problem = Problem(objectives=["a"], arms=["A", "B"], blocks=True)
+    problem = Problem(objectives=["a"], arms=["A", "B"], items=True)
     session = Session(problem, rng=1)
     rng = np.random.default_rng(2)
     for k in range(40):
         shared = rng.normal(0.0, 5.0)
         for arm, mean in (("A", 0.3), ("B", 0.0)):
-            session.tell(arm, [shared + mean + rng.normal(0.0, 0.5)], block=f"item {k}")
+            session.tell(arm, [shared + mean + rng.normal(0.0, 0.5)], item=f"item {k}")
     values = session.told.values[:, 0].reshape(-1, 2)
     lead = values[:, 0] - values[:, 1]
     expected = norm.cdf(lead.mean() / (lead.std(ddof=1) / np.sqrt(len(lead))))

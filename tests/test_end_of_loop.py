@@ -65,12 +65,11 @@ def test_a_stop_ends_the_loop() -> None:
 
 
 def test_the_end_of_a_list_of_items_ends_the_loop() -> None:
-    problem = Problem(objectives=["taste"], arms=["green", "black"], blocks=["a", "b", "c"])
+    problem = Problem(objectives=["taste"], arms=["green", "black"], items=["a", "b", "c"])
     session = Session(problem, rng=1)
     rng = np.random.default_rng(1)
     while not session.done:
-        arm, item = session.ask()
-        session.tell(arm, rng.normal(), block=item)
+        session.tell(session.ask(), rng.normal())
     assert session.results == 6
 
 
@@ -123,7 +122,7 @@ def test_a_study_counts_time_by_its_log() -> None:
     )
     clock.seconds += 86400.0  # registered a day before it begins
     while not study.done:
-        (ticket,) = study.ask()
+        ticket = study.ask()
         clock.seconds += 600.0
         study.tell(ticket, 0.5 if ticket.arm == "green" else 0.4)
     assert (study.results, study.stopped, study.status().done) == (12, False, True)
@@ -138,7 +137,7 @@ def test_a_study_counts_time_by_its_log() -> None:
 def test_a_budget_ends_the_loop_of_a_study() -> None:
     study = Study.create(PROBLEM, "sqlite://", name="tea", budget=9, seed=1)
     while not study.done:
-        (ticket,) = study.ask()
+        ticket = study.ask()
         study.tell(ticket, 0.5)
     assert study.results == 9
 
@@ -169,13 +168,13 @@ def test_a_budget_ends_a_loop_of_batches(kept: bool) -> None:
 
 
 def test_the_end_of_a_list_of_items_ends_a_loop_of_batches() -> None:
-    problem = Problem(objectives=["score"], arms=["A", "B"], blocks=["q1", "q2", "q3"])
+    problem = Problem(objectives=["score"], arms=["A", "B"], items=["q1", "q2", "q3"])
     session, sizes = Session(problem, rng=1), []
     while not session.done:
         asked = session.ask(4)
         sizes.append(len(asked))
-        for arm, item in asked:
-            session.tell(arm, 1.0, block=item)
+        for ticket in asked:
+            session.tell(ticket, 1.0)
     assert sizes == [4, 2]
 
 

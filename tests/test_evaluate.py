@@ -153,7 +153,7 @@ async def hang_later(arm, item):
 
 
 def test_a_study_keeps_asks_and_results(tmp_path) -> None:
-    problem = Problem(objectives=OBJECTIVES, arms=list(SKILL), blocks=ITEMS)
+    problem = Problem(objectives=OBJECTIVES, arms=list(SKILL), items=ITEMS)
     url = f"sqlite:///{tmp_path}/s.db"
     study = Study.create(problem, url, name="s", seed=1)
     found = evaluate(list(SKILL), ITEMS, score, study=study, workers=4, progress=False)
@@ -198,7 +198,7 @@ def test_of_these_items_the_last_call_settles_all() -> None:
 
 
 def test_items_that_end_in_a_study_name_the_set(tmp_path) -> None:
-    problem = Problem(objectives=OBJECTIVES, arms=list(SKILL), blocks=ITEMS[:5])
+    problem = Problem(objectives=OBJECTIVES, arms=list(SKILL), items=ITEMS[:5])
     study = Study.create(problem, f"sqlite:///{tmp_path}/s.db", name="s", seed=1, delta=1e-6)
 
     def run(arm: str, item: str) -> dict[str, float]:

@@ -93,11 +93,11 @@ def test_a_terminal_shows_the_front_live() -> None:
 
 
 def session_of() -> Session:
-    problem = Problem(objectives=OBJECTIVES, arms=list(SKILL), blocks=ITEMS, name="models")
+    problem = Problem(objectives=OBJECTIVES, arms=list(SKILL), items=ITEMS, name="models")
     session = Session(problem, seed=1)
     for item in ITEMS[:20]:
         for arm in SKILL:
-            session.tell(arm, score(arm, item) + len(item) * 0.1, block=item)
+            session.tell(arm, score(arm, item) + len(item) * 0.1, item=item)
     return session
 
 

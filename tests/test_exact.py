@@ -705,14 +705,14 @@ def test_init_writes_exact_values_in_full(tmp_path: Path) -> None:
 
 
 def test_items_that_arms_share(tmp_path: Path) -> None:
-    problem = Problem(objectives={"score": "max", "price": "min"}, arms=["A", "B"], blocks=True)
+    problem = Problem(objectives={"score": "max", "price": "min"}, arms=["A", "B"], items=True)
     session = Session(problem, rng=1)
     rng = np.random.default_rng(1)
     while not session.stopped and session.results < 300:
-        arm, item = session.ask()
-        shared = float(item.rsplit(" ", maxsplit=1)[-1]) % 3
-        score = shared + (arm == "B") + 0.3 * rng.normal()
-        session.tell(arm, [score, 5.0 if arm == "B" else 4.0], block=item)
+        ticket = session.ask()
+        shared = float(ticket.item or "") % 3
+        score = shared + (ticket == "B") + 0.3 * rng.normal()
+        session.tell(ticket, [score, 5.0 if ticket == "B" else 4.0])
     assert session.exact.columns == (1,)
     assert session.stopped
     assert session.candidate_set == ("A", "B")

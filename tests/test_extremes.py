@@ -205,7 +205,7 @@ def test_estimated_noise_of_different_sizes_survives_a_snapshot() -> None:
         assert twin.ask(8) == session.ask(8)
 
 
-@pytest.mark.parametrize("given", [{}, {"covariance": "estimate"}, {"blocks": True}])
+@pytest.mark.parametrize("given", [{}, {"covariance": "estimate"}, {"items": True}])
 def test_a_report_of_constant_results(tmp_path: Path, given: dict[str, Any]) -> None:
     problem = Problem(objectives=["x", "y"], arms=["A", "B"], **given)
     study = Study.create(problem, f"sqlite:///{tmp_path}/s.db", name="s", seed=1)

@@ -54,14 +54,14 @@ def table(rng: np.random.Generator, K: int, N: int, d: int) -> np.ndarray:
 
 def begin(K: int, N: int, d: int, **more) -> Session:
     objectives = {f"m{c}": "max" for c in range(d)}
-    problem = Problem(objectives=objectives, arms=K, blocks=[f"q{j}" for j in range(N)])
+    problem = Problem(objectives=objectives, arms=K, items=[f"q{j}" for j in range(N)])
     return Session(problem, rng=1, of="these", **more)
 
 
 def step(session: Session, values: np.ndarray) -> tuple[int, int]:
-    arm, item = session.ask()
-    a, j = session.problem.arms.index(arm), int(item[1:])
-    session.tell(arm, values[a, j], block=item)
+    ticket = session.ask()
+    a, j = session.problem.arms.index(ticket.arm), int((ticket.item or "")[1:])
+    session.tell(ticket, values[a, j])
     return a, j
 
 
@@ -95,7 +95,7 @@ def test_two_arms_on_the_same_items_are_a_sample_without_replacement() -> None:
     session = begin(K, N, 1, stopping="never")
     for j in range(n):
         for a in range(K):
-            session.tell(f"arm {a + 1}", values[a, j], block=f"q{j}")
+            session.tell(f"arm {a + 1}", values[a, j], item=f"q{j}")
     engine = session.engine
     C = engine.belief.G
     found = C[0, 0] + C[1, 1] - 2 * C[0, 1]
@@ -110,7 +110,7 @@ def nearly_tied(seed: int, N: int) -> tuple[bool, int]:
     values = table(rng, 2, N, 1)
     values[1] += (values[0] - values[1]).mean() - 1e-6
     order = rng.permutation(N)
-    problem = Problem(objectives={"x": "max"}, arms=2, blocks=[f"q{j}" for j in order])
+    problem = Problem(objectives={"x": "max"}, arms=2, items=[f"q{j}" for j in order])
     session = Session(problem, rng=seed, of="these", delta=DELTA)
     while not session.stopped:
         step(session, values)
@@ -243,12 +243,12 @@ def test_a_session_goes_on_from_its_snapshot() -> None:
 
 
 def test_what_makes_no_sense_is_refused() -> None:
-    problem = Problem(objectives={"x": "max"}, arms=2, blocks=True)
+    problem = Problem(objectives={"x": "max"}, arms=2, items=True)
     with pytest.raises(InputError, match="needs a list of all of them"):
         Session(problem, of="these")
     with pytest.raises(InputError, match="of must be 'these' or 'like these'"):
         Session(problem, of="those")
-    listed = Problem(objectives={"x": "max"}, arms=2, blocks=["q1", "q2"])
+    listed = Problem(objectives={"x": "max"}, arms=2, items=["q1", "q2"])
     with pytest.raises(InputError, match="needs the stopping rule glr or never"):
         Session(listed, of="these", stopping="bayes")
     with pytest.raises(InputError, match="say of each result which it is of"):

@@ -34,7 +34,7 @@ ALLOWED: list[tuple[dict[str, Any], str]] = [
 ]
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"limits": ["a >= 1"]}, "proven for limits: leave the limits out"),
-    ({"blocks": True, "covariance": None}, "share items: leave the blocks out"),
+    ({"items": True, "covariance": None}, "share items: leave the items out"),
     ({"epsilon": "5%", "control": "arm 1"}, "percentage: give it as a number"),
     ({"prior": Prior(np.zeros((3, 2)), 1.0)}, "with a prior: leave the prior out"),
     ({"arms": None, "features": EYE, "covariance": None}, "one covariance is given"),

@@ -86,7 +86,7 @@ def test_telling_a_study_needs_no_tables(tmp_path: Path) -> None:
         "problem = psips.Problem(objectives=['a', 'b'], arms=3)\n"
         f"study = psips.Study.create(problem, {store!r}, name='trial', seed=1)\n"
         "for k in range(8):\n"
-        "    ticket = study.ask()[0]\n"
+        "    ticket = study.ask()\n"
         "    study.tell(ticket=ticket.id, values=[float(k % 3), float(k % 5)])"
     )
     assert loaded_by(code) & {"scipy", "pandas", "matplotlib"} == set()

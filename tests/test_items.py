@@ -11,6 +11,7 @@ import pytest
 from psips import InputError, Problem, Session
 from psips.plots.history import evidence_over_time, history_of
 from psips.problem.instances import Instance
+from psips.session import Ticket
 
 MEANS = np.array([[3.0, 3.0], [2.0, 1.0], [2.2, 2.5], [1.0, 0.5]])
 ARMS = ["A", "B", "C", "D"]
@@ -18,7 +19,7 @@ ARMS = ["A", "B", "C", "D"]
 
 def problem(**given) -> Problem:
     return Problem(
-        objectives={"yield": "max", "cost": "min"}, arms=ARMS, **{"blocks": True, **given}
+        objectives={"yield": "max", "cost": "min"}, arms=ARMS, **{"items": True, **given}
     )
 
 
@@ -30,19 +31,20 @@ class Lab:
         self.effects: dict[str, np.ndarray] = {}
         self.between, self.within = between, within
 
-    def measure(self, arm: str, item: str) -> np.ndarray:
+    def measure(self, arm: str, item: str | None) -> np.ndarray:
+        assert item is not None
         if item not in self.effects:
             self.effects[item] = self.between * self.rng.normal(size=2)
         noise = self.within * self.rng.normal(size=2)
         return MEANS[ARMS.index(arm)] + self.effects[item] + noise
 
 
-def go(session: Session, lab: Lab, n: int) -> list[tuple[str, str]]:
+def go(session: Session, lab: Lab, n: int) -> list[Ticket]:
     asked = []
     for _ in range(n):
-        arm, item = session.ask()
-        session.tell(arm, lab.measure(arm, item), block=item)
-        asked.append((arm, item))
+        ticket = session.ask()
+        session.tell(ticket, lab.measure(ticket.arm, ticket.item))
+        asked.append(ticket)
     return asked
 
 
@@ -50,7 +52,7 @@ def test_each_arm_goes_through_the_items_in_their_order() -> None:
     session = Session(problem(), rng=1)
     asked = go(session, Lab(1), 60)
     for arm in ARMS:
-        items = [item for one, item in asked if one == arm]
+        items = [ticket.item for ticket in asked if ticket == arm]
         assert items == [str(n) for n in range(1, len(items) + 1)]
     assert len(set(asked)) == 60
 
@@ -70,25 +72,27 @@ def test_asks_in_flight_are_for_different_items() -> None:
     session = Session(problem(), rng=1)
     asked = session.ask(40)
     assert len(set(asked)) == 40
-    assert session.pending == {arm: sum(a == arm for a, _ in asked) for arm in ARMS}
+    assert session.pending == {arm: sum(ticket == arm for ticket in asked) for arm in ARMS}
     lab = Lab(1)
-    for arm, item in reversed(asked):
-        session.tell(arm, lab.measure(arm, item), block=item)
+    for ticket in reversed(asked):
+        session.tell(ticket, lab.measure(ticket.arm, ticket.item))
     assert not any(session.pending.values())
 
 
 def test_an_item_that_was_taken_back_comes_again() -> None:
     session = Session(problem(), rng=1)
     first = session.ask(8)
-    arm, item = first[0]
-    session.cancel(arm, block=item)
-    assert (arm, item) in session.ask(8)
+    session.cancel(first[0])
+    again = session.ask(8)
+    assert first[0] in again
+    session.cancel(first[1].arm, item=first[1].item)
+    assert first[1] in session.ask(8)
     with pytest.raises(InputError, match="was not asked for item 'nowhere'"):
-        session.cancel(arm, block="nowhere")
+        session.cancel(first[0].arm, item="nowhere")
 
 
 def test_a_list_of_items_ends() -> None:
-    session = Session(problem(blocks=["q1", "q2", "q3", "q4", "q5", "q6"]), rng=1)
+    session = Session(problem(items=["q1", "q2", "q3", "q4", "q5", "q6"]), rng=1)
     asked = go(session, Lab(1), 24)
     assert len(set(asked)) == 24
     with pytest.raises(InputError, match="every arm was asked for every item, 6 in all"):
@@ -96,7 +100,7 @@ def test_a_list_of_items_ends() -> None:
     text = str(session.status())
     assert "all 6 items were measured with every arm" in text
     with pytest.raises(InputError, match="unknown item 'q7'"):
-        session.tell("A", [1, 2], block="q7")
+        session.tell("A", [1, 2], item="q7")
 
 
 def test_snapshots_go_on_to_the_bit() -> None:
@@ -133,7 +137,7 @@ def test_differences_within_items_are_known_better_than_the_means() -> None:
     lab, session = Lab(4, between=40.0, within=0.9), Session(problem(), rng=1)
     for n in range(50):
         for arm in ARMS:
-            session.tell(arm, lab.measure(arm, str(n)), block=n)
+            session.tell(arm, lab.measure(arm, str(n)), item=n)
     theta = session.engine.belief.theta * [1.0, -1.0]
     wanted = MEANS - MEANS[0]
     assert np.abs(theta - theta[0] - wanted).max() < 5 * 0.9 * np.sqrt(2 / 50)
@@ -162,16 +166,16 @@ def test_rules_that_need_a_covariance_are_refused(stopping: str) -> None:
 
 
 def test_an_item_where_there_are_none_is_refused() -> None:
-    session = Session(problem(blocks=False), rng=1)
+    session = Session(problem(items=False), rng=1)
     with pytest.raises(InputError, match="has no items, got 'q1'"):
-        session.tell("A", [1, 2], block="q1")
+        session.tell("A", [1, 2], item="q1")
 
 
 def test_a_problem_with_items_is_recorded() -> None:
-    for blocks in (True, ["q1", "q2"]):
-        one = problem(blocks=blocks)
+    for items in (True, ["q1", "q2"], 2):
+        one = problem(items=items)
         assert Problem.from_dict(json.loads(json.dumps(one.to_dict()))) == one
-    assert "blocks" not in problem(blocks=False).to_dict()
+    assert "blocks" not in problem(items=False).to_dict()
 
 
 def test_a_tolerance_goes_with_items_and_limits_do_not() -> None:
@@ -183,7 +187,7 @@ def test_a_tolerance_goes_with_items_and_limits_do_not() -> None:
         assert Instance("", session.problem, MEANS).is_right(session.candidate_set)
         took[epsilon] = session.results
     assert took[0.4] < took[None]
-    with pytest.raises(InputError, match="leave the limits out, or the blocks"):
+    with pytest.raises(InputError, match="leave the limits out, or the items"):
         Session(problem(limits=["cost <= 3"]), rng=1)
 
 
@@ -211,10 +215,10 @@ def test_options_that_agree_on_all_items_so_far(agree: int, seed: int) -> None:
     accuracy[:, :agree] = accuracy[0, :agree]
     cost = np.exp(0.3 * rng.normal(size=40) + 0.2 * rng.normal(size=(4, 40)))
     objectives = {"accuracy": {"kind": "binary"}, "cost": "min"}
-    session = Session(Problem(objectives=objectives, arms=arms, blocks=items), rng=1)
+    session = Session(Problem(objectives=objectives, arms=arms, items=items), rng=1)
     for j, item in enumerate(items):
         for a, arm in enumerate(arms):
-            session.tell(arm, [accuracy[a, j], cost[a, j]], block=item)
+            session.tell(arm, [accuracy[a, j], cost[a, j]], item=item)
             assert np.isfinite(session.engine.belief.theta).all()
             assert np.isfinite(session.engine.between).all()
     assert session.candidate_set

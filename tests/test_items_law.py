@@ -18,13 +18,13 @@ def errors(runs: int = RUNS) -> tuple[int, float]:
     wrong, results = 0, []
     for seed in range(runs):
         rng = np.random.default_rng([seed, 3])
-        session = Session(Problem(objectives=["x"], arms=ARMS, blocks=True), rng=seed)
+        session = Session(Problem(objectives=["x"], arms=ARMS, items=True), rng=seed)
         effects: dict[str, float] = {}
         while not session.stopped:
-            arm, item = session.ask()
-            effect = effects.setdefault(item, BETWEEN * rng.normal())
-            x = MEANS[int(arm)] + effect + WITHIN * rng.normal()
-            session.tell(arm, x, block=item)
+            ticket = session.ask()
+            effect = effects.setdefault(ticket.item or "", BETWEEN * rng.normal())
+            x = MEANS[int(ticket)] + effect + WITHIN * rng.normal()
+            session.tell(ticket, x)
         wrong += session.pareto_set != ("0",)
         results.append(session.results)
     return wrong, float(np.mean(results))
@@ -54,7 +54,7 @@ def test_both_variances_are_estimated_without_bias() -> None:
     rng = np.random.default_rng(5)
     between, within = np.array([[1.0, 0.5], [0.5, 2.0]]), np.array([[0.5, -0.2], [-0.2, 0.3]])
     roots = np.linalg.cholesky(between), np.linalg.cholesky(within)
-    problem = Problem(objectives=["x", "y"], arms=4, blocks=True, covariance="estimate")
+    problem = Problem(objectives=["x", "y"], arms=4, items=True, covariance="estimate")
     found = []
     for _ in range(60):
         session = Session(problem, rng=1)

@@ -17,11 +17,10 @@ WORKERS = 64
 ARMS = ["A", "B", "C", "D"]
 MEANS = np.array([[0.5, 0.0], [0.0, 0.5], [0.2, -0.3], [-0.4, -0.4]])
 RIGHT = {"A", "B"}
-Asked = tuple[str, str | None]  # an arm and its item
 
 
-def problem(blocks: bool) -> Problem:
-    given: dict[str, Any] = {"blocks": True} if blocks else {"covariance": [1.0, 1.0]}
+def problem(items: bool) -> Problem:
+    given: dict[str, Any] = {"items": True} if items else {"covariance": [1.0, 1.0]}
     return Problem(objectives=["yield", "purity"], arms=ARMS, **given)
 
 
@@ -53,7 +52,7 @@ class Pool:
         number, asked = self.made, self.ask(self.now)
         self.made += 1
         self.running[number] = asked
-        for arm, n in Counter(arm_of(one)[0] for one in self.running.values()).items():
+        for arm, n in Counter(one.arm for one in self.running.values()).items():
             self.most[arm] = max(self.most[arm], n)
         seconds = 0.005 + 0.495 * self.rng.uniform()
         heapq.heappush(
@@ -64,25 +63,17 @@ class Pool:
         """Let the next worker tell and ask again."""
         self.now, number = heapq.heappop(self.ends)
         asked = self.running.pop(number)
-        arm, item = arm_of(asked)
         effect = np.zeros(2)
-        if item is not None:
-            effect = self.effects.setdefault(item, 1.2 * self.rng.normal(size=2))
-        self.tell(asked, MEANS[ARMS.index(arm)] + effect + self.rng.normal(size=2), self.now)
+        if asked.item is not None:
+            effect = self.effects.setdefault(asked.item, 1.2 * self.rng.normal(size=2))
+        self.tell(asked, MEANS[ARMS.index(asked)] + effect + self.rng.normal(size=2), self.now)
         self.answers += 1
         self.start()
 
 
-def arm_of(asked: Any) -> Asked:
-    if isinstance(asked, str):
-        return asked, None
-    return (asked.arm, asked.item) if hasattr(asked, "arm") else asked
-
-
 def of_session(session: Session, seed: int, **given: Any) -> Pool:
     def tell(asked: Any, values: np.ndarray, _: float) -> None:
-        arm, item = arm_of(asked)
-        session.tell(arm, values, block=item)
+        session.tell(asked, values)
 
     return Pool(lambda _: session.ask(), tell, seed, **given)
 
@@ -90,7 +81,7 @@ def of_session(session: Session, seed: int, **given: Any) -> Pool:
 def of_study(study: Study, clock: list[float], seed: int, wait: float, **given: Any) -> Pool:
     def ask(now: float) -> Any:
         clock[0] = now
-        return study.ask(expires=wait)[0]
+        return study.ask(expires=wait)
 
     def tell(ticket: Any, values: np.ndarray, now: float) -> None:
         clock[0] = now
@@ -99,11 +90,11 @@ def of_study(study: Study, clock: list[float], seed: int, wait: float, **given: 
     return Pool(ask, tell, seed, **given)
 
 
-def a_study(blocks: bool) -> tuple[Study, list[float]]:
+def a_study(items: bool) -> tuple[Study, list[float]]:
     clock = [0.0]
     start = datetime(2026, 1, 1, tzinfo=UTC)
     return Study.create(
-        problem(blocks),
+        problem(items),
         "sqlite://",
         name="s",
         seed=1,
@@ -111,34 +102,34 @@ def a_study(blocks: bool) -> tuple[Study, list[float]]:
     ), clock
 
 
-@pytest.mark.parametrize("blocks", [False, True])
-def test_asks_in_flight_count_and_there_is_no_barrier(blocks: bool) -> None:
-    session = Session(problem(blocks), rng=1)
+@pytest.mark.parametrize("items", [False, True])
+def test_asks_in_flight_count_and_there_is_no_barrier(items: bool) -> None:
+    session = Session(problem(items), rng=1)
     pool = of_session(session, seed=2)
-    first = Counter(arm_of(one)[0] for one in pool.running.values())
+    first = Counter(one.arm for one in pool.running.values())
     assert set(first.values()) == {WORKERS // len(ARMS)}  # nothing is known: all alike
     for _ in range(150):
         pool.step()
-        flying = Counter(arm_of(one)[0] for one in pool.running.values())
+        flying = Counter(one.arm for one in pool.running.values())
         assert session.pending == {arm: flying[arm] for arm in ARMS}
         assert len(pool.running) == WORKERS
-        if blocks:
+        if items:
             assert len(set(pool.running.values())) == WORKERS  # each has an item of its own
     assert max(pool.most.values()) > 1  # of one arm at a time
     # Without the count of what is in flight the first asks would all be of one arm.
-    careless = Session(problem(blocks), rng=1)
+    careless = Session(problem(items), rng=1)
 
     def ask(_: float) -> Any:
         found = careless.ask()
         careless.engine.learner.pending[:] = 0.0
         return found
 
-    assert len({arm_of(one)[0] for one in Pool(ask, lambda *_: None, 2).running.values()}) == 1
+    assert len({one.arm for one in Pool(ask, lambda *_: None, 2).running.values()}) == 1
 
 
-@pytest.mark.parametrize("blocks", [False, True])
-def test_workers_that_never_answer_do_not_hold_up_the_others(blocks: bool) -> None:
-    session = Session(problem(blocks), rng=3)
+@pytest.mark.parametrize("items", [False, True])
+def test_workers_that_never_answer_do_not_hold_up_the_others(items: bool) -> None:
+    session = Session(problem(items), rng=3)
     pool = of_session(session, seed=4, dead=8)
     while not session.stopped:
         pool.step()
@@ -146,21 +137,20 @@ def test_workers_that_never_answer_do_not_hold_up_the_others(blocks: bool) -> No
     lost = [pool.running[number] for number in range(8)]
     assert sum(session.pending.values()) == WORKERS
     for one in lost:
-        arm, item = arm_of(one)
-        session.cancel(arm, block=item)
+        session.cancel(one)
     assert sum(session.pending.values()) == WORKERS - 8
-    if blocks:  # what no one measured comes again
+    if items:  # what no one measured comes again
         again = session.ask(400)
         assert {one for one in lost if one in again} == set(lost)
 
 
-@pytest.mark.parametrize("blocks", [False, True])
-def test_many_workers_cost_what_runs_at_the_stop(blocks: bool) -> None:
+@pytest.mark.parametrize("items", [False, True])
+def test_many_workers_cost_what_runs_at_the_stop(items: bool) -> None:
     """Results told at the stop are those of one worker, but for chance."""
     one, many = [], []
     for seed in range(6):
         for told, workers in ((one, 1), (many, WORKERS)):
-            session = Session(problem(blocks), rng=seed)
+            session = Session(problem(items), rng=seed)
             pool = of_session(session, seed=100 + seed, workers=workers)
             while not session.stopped:
                 pool.step()
@@ -169,9 +159,9 @@ def test_many_workers_cost_what_runs_at_the_stop(blocks: bool) -> None:
     assert np.mean(many) < 1.3 * np.mean(one)
 
 
-@pytest.mark.parametrize("blocks", [False, True])
-def test_a_study_goes_on_without_workers_that_never_answer(blocks: bool) -> None:
-    study, clock = a_study(blocks)
+@pytest.mark.parametrize("items", [False, True])
+def test_a_study_goes_on_without_workers_that_never_answer(items: bool) -> None:
+    study, clock = a_study(items)
     pool = of_study(study, clock, seed=6, wait=0.6, dead=8)
     assert study.status().arms["pending"].sum() == WORKERS
     while not study.state.session.stopped and pool.answers < 600:
@@ -180,10 +170,10 @@ def test_a_study_goes_on_without_workers_that_never_answer(blocks: bool) -> None
     assert pool.now > 0.6
     # Tickets of the dead have expired: they are not pending, and their items came again.
     assert study.status().arms["pending"].sum() == WORKERS - 8
-    items = Counter((t.arm, t.item) for t in study.state.ledger.tickets)
-    lost = [arm_of(pool.running[number]) for number in range(8)]
-    if blocks:
-        assert any(items[one] == 2 for one in lost)
-        assert max(items.values()) <= 2
+    given = Counter((t.arm, t.item) for t in study.state.ledger.tickets)
+    lost = [(one.arm, one.item) for one in map(pool.running.get, range(8))]
+    if items:
+        assert any(given[one] == 2 for one in lost)
+        assert max(given.values()) <= 2
     study.tell(pool.running[0], [0.0, 0.0])  # late is not too late
     assert study.verify().problems == ()

@@ -34,7 +34,7 @@ def linear() -> Session:
 
 def joint(other: Session) -> Session:
     """A session with blocks that knows the same of the answers."""
-    problem = Problem(objectives=["x", "y"], arms=list(other.problem.answers), blocks=True)
+    problem = Problem(objectives=["x", "y"], arms=list(other.problem.answers), items=True)
     session = Session(problem, calibration="heuristic", rng=1)
     engine, model, belief = session.engine, other.engine.model, other.engine.belief
     W = model.Z @ belief.F  # rank H: a little is added, so that there is a precision
@@ -97,12 +97,12 @@ def test_the_covariance_between_items_does_not_depend_on_units() -> None:
         for item in range(12)
         for a, arm in enumerate("ABC")
     ]
-    problem = Problem(objectives=["x", "y", "z"], arms=list("ABC"), blocks=True)
+    problem = Problem(objectives=["x", "y", "z"], arms=list("ABC"), items=True)
     units = np.array([1e-10, 1.0, 1e5])
     plain, other = Session(problem, rng=1), Session(problem, rng=1)
     for arm, item, x in told:
-        plain.tell(arm, x, block=item)
-        other.tell(arm, x * units, block=item)
+        plain.tell(arm, x, item=item)
+        other.tell(arm, x * units, item=item)
     one, two = plain.engine, other.engine
     scale = np.outer(units, units)
     for found, expected in (

@@ -6,9 +6,10 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from psips import Problem, Session, Study
+from psips import Problem, Session, Study, evaluate
 from psips.errors import InputError
 from psips.input.directions import read_ways
 from psips.lab.instances import instance
@@ -19,6 +20,7 @@ from psips.simulation.comparing import read_designs
 from psips.simulation.environments import environment_of
 
 PROBLEM = Problem(objectives=["taste"], covariance=[1], arms=["green", "black"])
+WORK: dict[str, Any] = {"objectives": {"x": "max"}, "workers": 1, "budget": 4}
 FILE = 'arms = ["green", "black"]\nobjectives = [{name = "taste", variance = 1.0}]\n'
 
 
@@ -81,10 +83,55 @@ def test_seed_and_rng_are_the_same() -> None:
         for given in ({"rng": 3}, {"seed": 3})
     )
     assert one.pulls == other.pulls
+    many = [simulate_many(instance("near-tie"), runs=2, **g) for g in ({"rng": 3}, {"seed": 3})]
+    assert many[0].samples.tolist() == many[1].samples.tolist()
+    assert many[0].settings["seed"] == many[1].settings["seed"] == 3
+    assert simulate_many(instance("near-tie"), runs=1).settings["seed"] == 0
+
+
+def registered(**given: Any) -> int:
+    return Study.create(PROBLEM, "sqlite://", name="tea", **given).state.seed
+
+
+def test_every_kind_of_seed_is_taken_everywhere() -> None:
+    """By either name a whole number is itself; a generator has one drawn and recorded."""
+    assert registered(seed=7) == registered(rng=7) == 7
+    assert registered() != registered()
+    for made in (np.random.default_rng, np.random.SeedSequence):
+        drawn = registered(rng=made(7))
+        assert drawn == registered(seed=made(7)) != registered(seed=made(8))
+        assert 7 < drawn < 2**48
+        summary = simulate_many(instance("near-tie"), runs=2, seed=made(7))
+        again = simulate_many(instance("near-tie"), runs=2, rng=summary.settings["seed"])
+        assert summary.samples.tolist() == again.samples.tolist()
+    rng = np.random.default_rng(7)
+    assert registered(rng=rng) != registered(rng=rng)  # a generator goes on
+    orders = [
+        evaluate(["A", "B"], range(9), lambda arm, item: len(arm) + item % 3, **WORK, **given)
+        for given in ({"seed": 4}, {"rng": 4}, {"rng": np.random.default_rng(4)}, {"rng": 5})
+    ]
+    items = [one.session.problem.items for one in orders]
+    assert items[0] == items[1] == items[2] != items[3]
+    keys = [one.session.engine.key.tolist() for one in orders]
+    assert keys[0] == keys[1] != keys[3]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda **given: Session(PROBLEM, **given),
+        registered,
+        lambda **given: simulate(PROBLEM, None, **given),  # type: ignore[arg-type]
+        lambda **given: simulate_many(instance("near-tie"), **given),
+        lambda **given: evaluate(["A", "B"], ["1"], max, objectives={"x": "max"}, **given),
+    ],
+)
+def test_seeds_that_cannot_be_used(made: Any) -> None:
     with pytest.raises(InputError, match="rng=1 and seed=2 are two names of the same thing"):
-        Session(PROBLEM, rng=1, seed=2)
-    with pytest.raises(InputError, match="a study records its seed: give seed=7"):
-        Study.create(PROBLEM, "sqlite://", rng=1)
+        made(rng=1, seed=2)
+    for name in ("rng", "seed"):
+        with pytest.raises(InputError, match=r"seed must be .*got -1"):
+            made(**{name: -1})
 
 
 def test_problem_files(tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def test_a_study_says_it_everywhere_the_same_and_in_time() -> None:
     study = Study.create(problem, "sqlite://", name="tea", seed=1, clock=clock)
     lab = np.random.default_rng(2)
     for _ in range(30):
-        (ticket,) = study.ask()
+        ticket = study.ask()
         now += timedelta(minutes=10)
         study.tell(ticket, lab.normal(0.5 if ticket.arm == "A" else 0.0))
     known = study.status()

@@ -142,7 +142,7 @@ def test_every_place(question: str, tmp_path: Path) -> None:
     study = Study.create(file.path, "sqlite://", seed=1)
     lab = np.random.default_rng(2)
     while not study.stopped and study.status().results < 30:
-        (ticket,) = study.ask()
+        ticket = study.ask()
         mean = made.arm_means[file.problem.arm_index(ticket.arm)]
         study.tell(ticket, mean + lab.normal(size=2))
     assert study.verify().problems == ()

@@ -49,8 +49,8 @@ FILES: list[tuple[str, str]] = [
     (toml(KEYS, more="epsilon = -1"), "must be at least 0 and finite, got -1"),
     (toml(KEYS, more='epsilon = "5%"'), "is a part of a control's value: name the control"),
     (
-        toml(KEYS, covariance="", more="blocks = 3"),
-        "'blocks' must be true, a list of items or a CSV file, got 3",
+        toml(KEYS, covariance="", more="items = 0.5"),
+        "'items' must be true, how many items there are, a list of items or a CSV file, got",
     ),
     (toml(KEYS, more='limits = ["nothing <= 1"]'), "unknown metric in a limit 'nothing'"),
     (toml(KEYS, more="limits = 3"), "limits must be a list of texts such as"),

@@ -301,7 +301,7 @@ def stopped_study(name: str, goal: str | None = None, **keys: object) -> Study:
     made = Study.create(problem, "sqlite://", name=name, seed=1, user="Ann Other", goal=goal)
     rng = np.random.default_rng(2)
     while not made.stopped:
-        (ticket,) = made.ask()
+        ticket = made.ask()
         made.tell(ticket, rng.normal(means[ticket.arm], 1.0))
     taste, price = made.told[0].values
     made.correct((taste, price + 0.001), result=1, reason="misread")

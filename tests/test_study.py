@@ -63,7 +63,7 @@ def test_it_asks_what_a_session_asks(study: Study) -> None:
     session = Session(trial(), rng=3)
     rng = np.random.default_rng(1)
     for _ in range(60):
-        (ticket,) = study.ask()
+        ticket = study.ask()
         assert ticket.arm == session.ask()
         values = measured(ticket.arm, rng)
         study.tell(ticket, values)
@@ -82,7 +82,7 @@ def test_create(store: DatabaseStore, tmp_path: Path) -> None:
     assert made.name == "tea tasting"
     assert made.state.rules == Rules(delta=0.02, tuning={"alpha": 0.4})
     assert made.state.seed == 9
-    assert made.ask()[0].id == "tea tasting-000001"
+    assert made.ask().id == "tea tasting-000001"
     other = Study.create(file, store, name="again", seed=1, delta=0.3)
     assert (other.state.rules.delta, other.state.seed) == (0.3, 1)
     assert store.studies() == ["again", "tea tasting"]
@@ -147,7 +147,7 @@ def test_results_out_of_order_late_and_twice(study: Study) -> None:
 
 
 def test_a_result_without_a_ticket_leaves_tickets_open(study: Study) -> None:
-    (ticket,) = study.ask()
+    ticket = study.ask()
     study.tell(ticket.arm, [1.0, 1.0])
     assert [t.id for t in study.open_tickets()] == [ticket.id]
     assert study.status().arms.loc[ticket.arm, "pending"] == 1
@@ -173,7 +173,7 @@ def test_tickets_expire(store: DatabaseStore) -> None:
 def test_the_stop_depends_on_results_only(study: Study) -> None:
     rng = np.random.default_rng(5)
     while not study.stopped:
-        (ticket,) = study.ask()
+        ticket = study.ask()
         study.tell(ticket, measured(ticket.arm, rng))
     assert study.pareto_set == ("A", "B")
     study.ask(20, expires=1)
@@ -314,7 +314,7 @@ def test_the_cache_is_only_a_cache(study: Study, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(psips.study.journal, "TAIL", 10)
     rng = np.random.default_rng(6)
     for _ in range(20):
-        (ticket,) = study.ask()
+        ticket = study.ask()
         study.tell(ticket, measured(ticket.arm, rng))
     kept = study.store.load_snapshot("trial")
     assert kept is not None
@@ -442,7 +442,7 @@ def test_calls_take_no_longer_as_results_gather(store: DatabaseStore) -> None:
         seconds = []
         for _ in range(40):
             start = time.process_time()
-            (ticket,) = study.ask()
+            ticket = study.ask()
             study.tell(ticket, rng.normal(size=2))
             seconds.append(time.process_time() - start)
         medians.append(median(seconds))
@@ -475,7 +475,7 @@ def test_a_study_as_tables(tmp_path: Path) -> None:
     )
     study = Study.create(problem, "sqlite://", name="s", seed=1)
     assert study.to_frame().empty
-    (ticket,) = study.ask()
+    ticket = study.ask()
     study.tell(ticket, [1.0, 2.0])
     (tmp_path / "r.csv").write_text("arm,a,told,site\nB,3,4,north\n")
     study.tell_file(tmp_path / "r.csv", keep_columns=["site"])

@@ -22,7 +22,7 @@ ARMS = ["A", "B", "C"]
 
 def study(**given) -> Study:
     problem = Problem(
-        objectives={"yield": "max", "cost": "min"}, arms=ARMS, **{"blocks": True, **given}
+        objectives={"yield": "max", "cost": "min"}, arms=ARMS, **{"items": True, **given}
     )
     moments = iter(
         datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=n) for n in range(10**6)
@@ -38,7 +38,7 @@ def values(arm: str, item: str | None, seed: int) -> list[float]:
 
 def go(trial: Study, n: int) -> None:
     for _ in range(n):
-        (ticket,) = trial.ask()
+        ticket = trial.ask()
         trial.tell(ticket, values(ticket.arm, ticket.item, 1))
 
 
@@ -87,33 +87,33 @@ def test_a_file_has_a_column_item(tmp_path) -> None:
     assert [r.item for r in trial.told] == ["q1", "q1", None]
     assert as_csv(trial).splitlines()[0].startswith("number,told,ticket,arm,item,yield,cost")
     assert trial.to_frame()["item"].tolist()[:2] == ["q1", "q1"]
-    (ticket,) = trial.ask()
+    ticket = trial.ask()
     with pytest.raises(InputError, match="is for item"):
-        trial.tell(ticket, [1.0, 2.0], block="elsewhere")
+        trial.tell(ticket, [1.0, 2.0], item="elsewhere")
 
 
 def test_the_cache_goes_on_as_the_log_does(tmp_path) -> None:
-    problem = Problem(objectives=["yield", "cost"], arms=ARMS, blocks=True)
+    problem = Problem(objectives=["yield", "cost"], arms=ARMS, items=True)
     url = f"sqlite:///{tmp_path}/s.db"
     trial = Study.create(problem, url, name="s", seed=1)
     go(trial, 110)  # 220 events: the state was cached
     again = Study.open("s", url)
     go(again, 5)
     assert again.verify().problems == ()
-    assert trial.ask()[0].item is not None
+    assert trial.ask().item is not None
 
 
 def test_a_study_without_items_takes_none() -> None:
-    trial = study(blocks=False)
-    assert trial.ask()[0].item is None
-    assert "item" not in trial.ask()[0].to_dict()
+    trial = study(items=False)
+    assert trial.ask().item is None
+    assert "item" not in trial.ask().to_dict()
     with pytest.raises(InputError, match="has no items"):
-        trial.tell("A", [1.0, 2.0], block="q1")
+        trial.tell("A", [1.0, 2.0], item="q1")
 
 
 def test_the_command_line_gives_out_items_and_takes_them(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    design = 'arms = ["A", "B"]\nobjectives = ["x"]\nblocks = ["q1", "q2"]\nname = "s"\n'
+    design = 'arms = ["A", "B"]\nobjectives = ["x"]\nitems = ["q1", "q2"]\nname = "s"\n'
     (tmp_path / "d.toml").write_text(design)
     runner = CliRunner()
     assert runner.invoke(app, ["study", "create", "d.toml"]).exit_code == 0
@@ -155,7 +155,7 @@ def past(items: int = 80, effect: float = 1.0) -> pd.DataFrame:
 
 def test_what_results_on_one_item_share_is_no_finding() -> None:
     objectives = {"yield": "max", "cost": "min"}
-    told = Problem(objectives=objectives, arms=ARMS, blocks=True)
+    told = Problem(objectives=objectives, arms=ARMS, items=True)
     found = check_results(told, past())
     assert found.findings == ()
     assert "skewness, drift and autocorrelation (results share items)" in found.untested
@@ -173,7 +173,7 @@ def test_a_draft_knows_a_column_item(tmp_path, monkeypatch) -> None:
     assert result.exit_code == 0, result.output
     assert "arms are compared within items; between them is about" in result.output
     design = read_problem_file("design.toml")
-    assert design.problem.blocks
+    assert design.problem.has_items
     assert design.problem.objectives == ("yield", "cost")
     assert design.items is not None
     # A share of 1/2: the mean of 80 products has a standard error of about 0.1.
@@ -201,19 +201,19 @@ def test_a_draft_leaves_items_out_that_are_of_no_use(
     assert result.exit_code == 0, result.output
     assert f"{words}: left out" in result.output
     design = read_problem_file("design.toml")
-    assert not design.problem.blocks
+    assert not design.problem.has_items
     assert design.items is None
 
 
 def test_items_are_any_text(tmp_path) -> None:
     odd = ["What is\n2 + 2?", "=1+1", "q" * 500, "\U0001f469\u200d\U0001f52c", " x ", "\x1b[2J"]
     odd += ["e\u0301", "\ud83d", "nul\x00", "<b>", "tab\tq"]
-    trial = study(blocks=odd)
+    trial = study(items=odd)
     go(trial, 2 * len(odd))
     assert len({result.item for result in trial.told}) > 5
     assert trial.verify().problems == ()
-    (ticket,) = trial.ask()
-    trial.tell(ticket.arm, [1.0, 1.0], block=odd[2])
+    ticket = trial.ask()
+    trial.tell(ticket.arm, [1.0, 1.0], item=odd[2])
     page, lines = report(trial), as_csv(trial)
     for mark in ("\x1b", "\u200d", "\x00"):
         assert mark not in page
@@ -223,15 +223,15 @@ def test_items_are_any_text(tmp_path) -> None:
     trial.tell_file(tmp_path / "r.csv")
     assert trial.told[-1].item == " x "
     with pytest.raises(InputError, match="unknown item 'other'"):
-        trial.tell("A", [1.0, 1.0], block="other")
+        trial.tell("A", [1.0, 1.0], item="other")
     with pytest.raises(InputError, match="item number 1 has a name of 60,000 characters"):
-        study(blocks=["q" * 60_000])
+        study(items=["q" * 60_000])
 
 
 OF_THESE = """
 name = "exam"
 arms = ["A", "B", "C"]
-blocks = "questions.csv"
+items = "questions.csv"
 of = "these"
 seed = 1
 
@@ -279,7 +279,7 @@ def test_of_these_items_a_result_has_one(tmp_path) -> None:
     with pytest.raises(InputError, match="say of each result which it is of"):
         trial.tell("A", [1.0, 2.0])
     with pytest.raises(InputError, match="unknown item"):
-        trial.tell("A", [1.0, 2.0], block="elsewhere")
+        trial.tell("A", [1.0, 2.0], item="elsewhere")
     assert not trial.told
 
 
@@ -291,7 +291,7 @@ def test_items_that_a_question_cannot_be_of(given: str, message: str, tmp_path) 
     exam(tmp_path)
     text = OF_THESE.replace('of = "these"', given) if given else OF_THESE
     if not given:
-        text = text.replace('blocks = "questions.csv"', "blocks = true")
+        text = text.replace('items = "questions.csv"', "items = true")
     (tmp_path / "exam.toml").write_text(text)
     with pytest.raises(InputError, match=message):
         Study.create(tmp_path / "exam.toml", "sqlite://")

@@ -217,7 +217,7 @@ def build_items() -> None:
         ("d 2", {"d": 2}, {}),
         ("d 3", {"d": 3}, {"cap": 80}),
         ("binary", {"d": 2, "binary_first": True}, {}),
-        ("list of items", {"d": 2, "blocks": [f"item {k}" for k in range(25)]}, {}),
+        ("list of items", {"d": 2, "items": [f"item {k}" for k in range(25)]}, {}),
         ("tolerance", {"d": 2, "epsilon": 0.2}, {}),
         ("batches", {"d": 2}, {"batch": 5}),
         ("restored", {"d": 2}, {"restore": 50}),

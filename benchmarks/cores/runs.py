@@ -223,11 +223,9 @@ def told(
     while not session.done and session.results < cap:
         asked = session.ask(batch) if batch else [session.ask()]
         for one in asked:
-            watched.asked(one[0] if problem.blocks else one)
+            watched.asked(one.arm)
         if cancel and len(watched.asks) % cancel == 0:
-            gone = asked.pop()
-            arm, item = gone if problem.blocks else (gone, None)
-            session.cancel(arm, block=item)
+            session.cancel(asked.pop())
         turn = [*late, *(asked[k] for k in rng.permutation(len(asked)))]
         late = [turn.pop()] if batch and len(turn) > 1 else []
         for one in turn:
@@ -248,14 +246,12 @@ def tell(
     other: Callable[[int, Any], Any] | None,
 ) -> None:
     if session.items is not None:
-        arm, item = asked
-        x = trial.environment.pull(arm, session.items.place(item), trial.key)
+        x = trial.environment.pull(asked, session.items.place(asked.item), trial.key)
     else:
-        arm, item = asked, None
-        x = trial.pull(arm)
+        x = trial.pull(asked)
     if other is not None:
-        x = other(session.problem.arm_index(arm), x)
-    session.tell(arm, values_of(x, rng, holes), block=item)
+        x = other(session.problem.arm_index(asked), x)
+    session.tell(asked, values_of(x, rng, holes))
 
 
 def tabled(
@@ -284,8 +280,8 @@ def tabled(
         session.tell(frame)
         watched.judged()
         if not session.done:
-            for arm in session.ask(4):
-                watched.asked(arm)
+            for ticket in session.ask(4):
+                watched.asked(ticket.arm)
     return watched.found()
 
 

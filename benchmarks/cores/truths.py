@@ -150,11 +150,11 @@ def binary(told_noise: Any, both: bool, **more: Any) -> Instance:
     return Instance("binary", Problem(**given, covariance=told_noise), rates, truth=truth)
 
 
-def item_problem(d: int, binary_first: bool = False, blocks: Any = True, **more: Any) -> Any:
+def item_problem(d: int, binary_first: bool = False, items: Any = True, **more: Any) -> Any:
     first = {"kind": "binary"} if binary_first else {"direction": "max"}
     objectives = {"score": first, "speed": "max", "cost": "min"}
     chosen = dict(list(objectives.items())[:d])
-    problem = Problem(objectives=chosen, arms=4, blocks=blocks, **more)
+    problem = Problem(objectives=chosen, arms=4, items=items, **more)
     means = np.random.default_rng(d).normal(size=(4, d)) * 0.5
     if binary_first:
         means[:, 0] = [0.3, 0.5, 0.6, 0.4]

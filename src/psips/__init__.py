@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from psips.problem.noise import NoiseGuess
     from psips.problem.parameters import Ball, Box, Prior
     from psips.rules import Rules
-    from psips.session import Session
+    from psips.session import Receipt, Session, Ticket
     from psips.simulation import Run, Summary, environments, simulate, simulate_many
     from psips.study import Study
     from psips.study.checking import check_results
@@ -34,11 +34,13 @@ __all__ = [
     "NoiseGuess",
     "Prior",
     "Problem",
+    "Receipt",
     "Rules",
     "Run",
     "Session",
     "Study",
     "Summary",
+    "Ticket",
     "check_results",
     "complexity",
     "environments",
@@ -62,11 +64,13 @@ _HOMES = {
     "NoiseGuess": "psips.problem.noise",
     "Prior": "psips.problem.parameters",
     "Problem": "psips.problem",
+    "Receipt": "psips.session",
     "Rules": "psips.rules",
     "Run": "psips.simulation",
     "Session": "psips.session",
     "Study": "psips.study",
     "Summary": "psips.simulation",
+    "Ticket": "psips.session",
     "check_results": "psips.study.checking",
     "complexity": "psips.theory.geometry",
     "evaluate": "psips.evaluation.evaluating",

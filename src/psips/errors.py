@@ -72,7 +72,7 @@ def quote(given: object) -> str:
     short = Short()
     short.maxstring = short.maxother = QUOTED
     short.maxlist = short.maxtuple = short.maxdict = short.maxset = SHOWN
-    text = short.repr(given)
+    text = short.repr(str(given) if isinstance(given, str) else given)  # a ticket is its arm
     if not isinstance(given, str):
         text = " ".join(text.split())  # arrays and tables print over several lines
     return text if len(text) <= QUOTED else f"{text[: QUOTED - 9]}...{text[-6:]}"

@@ -36,7 +36,7 @@ def test_the_front_is_that_of_the_means(items: Any) -> None:
     assert set(found.front) == {3, 5}
     assert found.flukes == (7,)
     assert found.overlooked == (3,)
-    assert bool(found.session.problem.blocks) == (items is not None)
+    assert bool(found.session.problem.has_items) == (items is not None)
     assert list(found.trials.index) == [5, 7, 3, 9]  # front by front, as they were found
     assert found.trials["was on the front"].tolist() == [True, True, False, False]
     assert found.trials["is on the front"].tolist() == [True, False, True, False]

@@ -26,12 +26,12 @@ def tracking(tmp_path):
 @pytest.mark.parametrize("blocks", [False, True])
 def test_a_study_is_a_run_with_a_run_for_each_arm(tracking, tmp_path, blocks: bool) -> None:
     problem = Problem(
-        objectives={"yield": "max", "cost (EUR)": "min"}, arms=["A", "B", "C"], blocks=blocks
+        objectives={"yield": "max", "cost (EUR)": "min"}, arms=["A", "B", "C"], items=blocks
     )
     study = Study.create(problem, f"sqlite:///{tmp_path}/s.db", name="s", seed=1)
     rng = np.random.default_rng(1)
     for _ in range(40):
-        (ticket,) = study.ask()
+        ticket = study.ask()
         study.tell(ticket, ["ABC".index(ticket.arm) + rng.normal(), 1.0 + rng.normal()])
     number = log_study(study, experiment="lab")
     parent = tracking.get_run(number)

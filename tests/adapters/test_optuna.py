@@ -81,7 +81,7 @@ def test_items_are_shared_by_the_trials(finished) -> None:
         (0.5, 0.0),
         (1.0, 0.0),
     }
-    assert found.session.problem.blocks
+    assert found.session.problem.has_items
 
 
 def test_a_budget_ends_without_a_claim(finished) -> None:

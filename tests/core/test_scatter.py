@@ -189,7 +189,7 @@ def test_the_same_of_a_fit_and_of_items(sign: float) -> None:
     problem = Problem(
         objectives={"ok": {"direction": "max" if sign > 0 else "min", "kind": "binary"}},
         arms=2,
-        blocks=True,
+        items=True,
     )
     engine = Session(problem, rng=1).engine
     values = [(0, 1.0), (0, 1.0), (0, 1.0), (1, 0.0), (1, 1.0)]

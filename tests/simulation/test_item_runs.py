@@ -25,7 +25,7 @@ ITEMS = 6000
 ALPHA = 1e-4  # of each of the comparisons below, whose seeds are fixed
 FILE = """
 arms = ["small", "large", "huge"]
-blocks = true
+items = true
 delta = 0.1
 
 [[objectives]]
@@ -49,7 +49,7 @@ huge = [0.40, 6.0]
 
 def mixed(between: object = (0.5, 0.7)) -> ItemEnvironment:
     problem = Problem(
-        objectives={"right": {"kind": "binary"}, "seconds": "min"}, arms=3, blocks=True
+        objectives={"right": {"kind": "binary"}, "seconds": "min"}, arms=3, items=True
     )
     noise = read_item_noise(problem, [[0.25, 0.6], [0.6, 4.0]], between)
     return ItemEnvironment(problem, [[0.8, 3.0], [0.8, 4.0], [0.8, 6.0]], noise)
@@ -101,9 +101,9 @@ def test_a_run_is_the_session_by_hand() -> None:
     trial = environment.start(rng)
     seen: set[str] = set()
     while not session.stopped:
-        arm, item = session.ask()
-        session.tell(arm, trial.pull(arm), block=item)
-        seen.add(item)
+        ticket = session.ask()
+        session.tell(ticket, trial.pull(ticket))
+        seen.add(ticket.item or "")
     assert run.stopped
     assert run.results == session.results
     assert run.pulls == session.pulls
@@ -114,7 +114,7 @@ def test_a_run_is_the_session_by_hand() -> None:
 def test_a_list_of_items_and_a_budget_end_a_run() -> None:
     made = instance("shared-items", gap=0.05)
     problem = Problem(
-        objectives=made.problem.objectives, arms=made.problem.arms, blocks=["a", "b", "c", "d"]
+        objectives=made.problem.objectives, arms=made.problem.arms, items=["a", "b", "c", "d"]
     )
     few = Instance("few", problem, made.theta, items=made.items)
     run = simulate(problem, environment_of(few), rng=1)
@@ -129,8 +129,8 @@ def test_comparisons_feel_the_noise_within_items_alone() -> None:
     """No rule can do with fewer than the lower bound where items are known."""
     made = instance("shared-items", between=0.75)
     assert made.known.covariance == pytest.approx(np.eye(2) / 4)
-    assert not made.known.blocks
-    assert made.problem.blocks
+    assert not made.known.has_items
+    assert made.problem.has_items
     binary = mixed()
     known = binary.noise.within_items(binary.problem, binary.means)
     assert np.diag(known.covariance) == pytest.approx([0.16 / 2, 4.0 * 0.3])

@@ -548,18 +548,18 @@ def test_holding_can_be_turned_off(store: DatabaseStore, tmp_path: Path) -> None
 def test_copies_of_a_study_do_not_share_tickets(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'one.db'}"
     one = Study.create(trial(), url, seed=3)
-    shared = one.ask()[0]
+    shared = one.ask()
     one.store.close()
     (tmp_path / "two.db").write_bytes((tmp_path / "one.db").read_bytes())
     two = Study.open("trial", f"sqlite:///{tmp_path / 'two.db'}")
     one = Study.open("trial", url)
-    mine, theirs = one.ask()[0], two.ask()[0]
+    mine, theirs = one.ask(), two.ask()
     assert mine.arm == theirs.arm
     assert mine.id != theirs.id
     with pytest.raises(InputError, match="another study, or another copy of it"):
         one.tell(theirs, [1.0, 1.0])
     twin = Study.create(trial(), f"sqlite:///{tmp_path / 'three.db'}", seed=3)
-    assert twin.ask()[0].id != shared.id
+    assert twin.ask().id != shared.id
     assert twin.state.identity != one.state.identity
     for study in (one, two, twin):
         assert study.verify().problems == ()

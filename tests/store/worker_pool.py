@@ -57,7 +57,7 @@ def compete(study: Study, operations: int, who: str) -> None:
     slowest = 0.0
     for turn in range(operations // 2):
         start = time.perf_counter()
-        (ticket,) = study.ask()
+        ticket = study.ask()
         say(f"ticket {who} {ticket.id}")
         if turn % 10 == 0:
             study.tell(ticket.arm, measured(ticket.id, ticket.arm))

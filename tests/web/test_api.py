@@ -13,6 +13,7 @@ import pytest
 
 import psips
 from psips.errors import InputError
+from psips.session import Receipt
 from psips.store import StoreError, UnknownOutcomeError, open_store
 from psips.store.tokens import Tokens
 from psips.study import Study
@@ -278,8 +279,9 @@ def test_client_in_place_of_a_session(served: Served) -> None:
     client = Client(served.url, served.tokens["recorder"])
     lab = np.random.default_rng(2)
     while not client.done:
-        arm = client.ask()
-        client.tell(arm, lab.normal(MEANS[arm], (1.0, 0.5)))
+        ticket = client.ask()
+        receipt = client.tell(ticket, lab.normal(MEANS[ticket], (1.0, 0.5)))
+    assert receipt == Receipt((client.results,), 0, True)
     assert client.pareto_set == client.candidate_set == ("A", "B", "D")
     assert sum(client.pulls.values()) == client.results == len(client.to_frame())
     assert len(client.ask(2)) == sum(client.pending.values()) == 2
@@ -289,14 +291,18 @@ def test_client_in_place_of_a_session(served: Served) -> None:
 
 def test_client_words(served: Served) -> None:
     client = Client(served.url, served.tokens["recorder"], study=NAME)
-    (arm,) = client.ask(1)
-    assert client.pending[arm] == 1
-    client.cancel(arm)
-    assert client.pending[arm] == 0
+    (ticket,) = client.ask(1)
+    assert client.pending[ticket] == 1
+    client.cancel(ticket)
+    assert client.pending[ticket] == 0
+    first, second = client.ask().arm, client.ask()
+    client.cancel(first)  # by its arm: the oldest ask
+    client.cancel(second)
+    assert not any(client.pending.values())
     frame = pd.DataFrame({"arm": ["A", "B"], "efficacy": [1.0, 2.0], "toxicity": [3.0, 4.0]})
-    assert client.tell(frame)["results"] == [1, 2]
-    client.correct(1, {"efficacy": 1.25}, reason="misread")
-    client.withdraw(2, "spilt")
+    assert client.tell(frame).numbers == (1, 2)
+    assert client.correct(1, {"efficacy": 1.25}, reason="misread").known == 0
+    assert client.withdraw(2, "spilt").known == 0
     assert client.to_frame().to_dict("records") == [
         {"arm": "A", "efficacy": 1.25, "toxicity": 3.0}
     ]
@@ -331,7 +337,7 @@ def test_client_repeats_what_got_no_answer(
         return done
 
     monkeypatch.setattr(client, "_once", lossy)
-    assert client.tell("A", [1.0, 2.0])["results"] == [1]
+    assert client.tell("A", [1.0, 2.0]).numbers == (1,)
     assert not lost
     assert client.results == 1
 
@@ -374,18 +380,24 @@ def test_tokens_expire_and_end(url: str) -> None:
 
 
 def test_a_client_asks_for_items_and_tells_of_them(served: Served) -> None:
-    problem = psips.Problem(objectives=["x"], arms=["A", "B"], blocks=True)
+    problem = psips.Problem(objectives=["x"], arms=["A", "B"], items=True)
     study = Study.create(problem, served.store, name="shared", seed=1)
     client = Client(served.url, served.tokens["recorder"], study="shared")
     asked = client.ask(4)
-    assert asked == [("A", "1"), ("B", "1"), ("A", "2"), ("B", "2")]
-    for n, (arm, item) in enumerate(reversed(asked)):
-        client.tell(arm, n, block=item)
-    client.tell("A", 9.0, block="new")
+    pairs = [(ticket.arm, ticket.item) for ticket in asked]
+    assert pairs == [("A", "1"), ("B", "1"), ("A", "2"), ("B", "2")]
+    client.tell("B", 0.0, item="2")  # by its arm and item: the ticket is known here
+    for n, ticket in enumerate(reversed(asked[:3]), start=1):
+        client.tell(ticket, n)
+    client.tell("A", 9.0, item="new")
     told = [(r.arm, r.item, r.ticket is None) for r in study.told]
-    assert told == [*((a, i, False) for a, i in reversed(asked)), ("A", "new", True)]
-    arm, item = client.ask()
-    client.cancel(arm, block=item)
-    assert client.ask() == (arm, item)
+    assert told == [*((a, i, False) for a, i in reversed(pairs)), ("A", "new", True)]
+    with pytest.raises(ServerError, match="is for item '1', not '2'"):
+        client.tell(asked[0], 1.0, item="2")
+    arm, item = (ticket := client.ask()).arm, ticket.item
+    client.cancel(arm, item=item)
+    again = client.ask()
+    assert (again.arm, again.item) == (arm, item)
+    assert again != ticket  # another ask
     with served.visitor("recorder") as browser:
         assert f"<bdi>{item}</bdi>" in browser.get("/studies/shared/enter").text

@@ -195,6 +195,7 @@ SECRET = "arm,x\nleaked,1\nlost,2\n"
         'arms = ["A", "B"]\nresults = "{file}"',
         'arms = ["A", "B"]\nguess = "{file}"',
         'arms = ["A", "B"]\ncosts = "{file}"',
+        'arms = ["A", "B"]\nitems = "{file}"',
         'arms = ["A", "B"]\nblocks = "{file}"',
         'arms = ["A", "B"]\n[prior]\nmeans = "{file}"\npulls = 1',
     ],

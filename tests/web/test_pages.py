@@ -155,7 +155,7 @@ def test_a_stopped_page_does_not_contradict_itself(url: str, goal: str | None) -
     with open_store(url) as store:
         study = Study.create(problem, store, name="stopped", seed=1, goal=goal)
         while not study.stopped:
-            (ticket,) = study.ask()
+            ticket = study.ask()
             study.tell(ticket, rng.normal(means[ticket.arm], 1.0))
         assert (study.status().answers["verdict"] == "open").any()
         with running(url) as where, Browser(base_url=where) as http:

@@ -99,7 +99,7 @@ def prepare(served: Served) -> str:
             study.tell("A", (value, 2.0))
         receipt = study.tell("A", (500.0, 2.0))
         assert receipt.held == (9,)
-        (ticket,) = study.ask()
+        ticket = study.ask()
         # What the recorder has just entered is event UNDONE, which can be undone.
         other = Study.open(NAME, store, user="recorder one")
         other.tell("B", (4.0, 1.0))

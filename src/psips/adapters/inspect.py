@@ -14,7 +14,7 @@ from psips.errors import InputError, quote
 from psips.evaluation.sources import has_next
 from psips.input.directions import with_directions
 from psips.problem import Problem
-from psips.session import Session
+from psips.session import Session, Ticket
 
 if TYPE_CHECKING:
     from inspect_ai.dataset import Sample
@@ -64,7 +64,7 @@ class Contest:
         self.patience = patience
         self._seed, self._choices = seed, choices
         self._session: Session | None = None
-        self._allowed: set[tuple[str, str]] = set()
+        self._allowed: set[Ticket] = set()
         self._of = Problem(objectives=objectives, arms=self.arms)  # complains
 
     @property
@@ -82,7 +82,7 @@ class Contest:
     def begin(self, items: list[str]) -> None:
         """Begin with the items of the first task; the others must have the same."""
         if self._session is None:
-            problem = Problem(objectives=self.objectives, arms=self.arms, blocks=items)
+            problem = Problem(objectives=self.objectives, arms=self.arms, items=items)
             self._session = Session(problem, rng=self._seed, **self._choices)
         elif set(items) != set(self._session.problem.items):
             raise InputError(
@@ -93,15 +93,15 @@ class Contest:
         """Whether a sample of an arm is to be measured now."""
         session = self.session
         most = AHEAD * len(self.arms)
-        while (arm, item) not in self._allowed and len(self._allowed) < most:
+        while Ticket(arm, item) not in self._allowed and len(self._allowed) < most:
             if not has_next(session):
                 return True
             self._allowed.add(session.ask())
-        return (arm, item) in self._allowed
+        return Ticket(arm, item) in self._allowed
 
     def run(self, arm: str, item: str) -> None:
         """Note that a sample runs."""
-        self._allowed.discard((arm, item))
+        self._allowed.discard(Ticket(arm, item))
 
     def tell(self, arm: str, item: str, scores: Mapping[str, SampleScore]) -> None:
         """Take in the scores of a sample.
@@ -111,7 +111,7 @@ class Contest:
         """
         values = (self.values or self._plain)(scores)
         if not self.session.stopped:
-            self.session.tell(arm, values, block=item)
+            self.session.tell(arm, values, item=item)
 
     def _plain(self, scores: Mapping[str, SampleScore]) -> dict[str, float]:
         """Return scores as numbers, by the scorers that are objectives."""

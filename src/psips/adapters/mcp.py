@@ -169,7 +169,7 @@ class Tools:
             name=name,
             arms=options,
             objectives=metrics,
-            blocks=items,
+            items=items,
             epsilon=tolerance,
             limits=limits or [],
         )
@@ -229,7 +229,7 @@ class Tools:
         if (ticket is None) == (option is None):
             raise InputError("name what was measured: either the ticket or the option")
         with self._opened(study) as opened:
-            told = opened.tell(option, values, ticket=ticket, block=item)
+            told = opened.tell(option, values, ticket=ticket, item=item)
             return {
                 "recorded": list(told.numbers),
                 "known_already": told.known,

@@ -179,7 +179,7 @@ def _forecasts(found: Plan) -> None:
         "chance (95%)",
         "gave up",
     )
-    items = found.problem.blocks
+    items = found.problem.has_items
     for title in (*titles, *(["items"] if items else [])):
         table.add_column(title, justify="right")
     costs = found.problem.has_costs

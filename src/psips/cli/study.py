@@ -282,7 +282,7 @@ def tell(
                     opened.problem.arm_index(arm)  # before anything is said of its values
                 values = values_of(opened, value)
                 receipt = opened.tell(
-                    arm, values, ticket=ticket, block=item, strict=strict, key=key
+                    arm, values, ticket=ticket, item=item, strict=strict, key=key
                 )
         plain = {
             "recorded": len(receipt.numbers),

@@ -256,7 +256,7 @@ def _notes(
             )
             notes.append(f"Within the tolerance you may not need {said}.")
     notes += noise_notes(known, metrics, labels)
-    if not known.problem.blocks:
+    if not known.problem.has_items:
         notes.append(
             "With a limit on a metric that has noise, runs are compared without their rounds, "
             "so drift of the machine does not cancel, and it takes more runs."

@@ -247,7 +247,7 @@ class Measuring:
         return Problem(
             objectives={metric.name: metric.scale for metric in kept},
             arms=arms,
-            blocks=not limits,
+            items=not limits,
             limits=limits or None,
             control=self.question.control,
             epsilon=self._epsilon(kept) or None,

@@ -92,15 +92,15 @@ class Measurements:
         session, K = self.session, self.problem.K
         if session.items is None:
             asked = session.ask(K)
-            for arm in asked:
-                session.cancel(arm)
-            rounds = layers(asked)
+            for ticket in asked:
+                session.cancel(ticket)
+            rounds = layers([ticket.arm for ticket in asked])
         else:
             session.items.begin(str(self.round + 1))
-            pairs = session.ask(K)
-            for arm, item in reversed(pairs):
-                session.cancel(arm, block=item)
-            rounds = layers([arm for arm, _ in pairs])
+            asked = session.ask(K)
+            for ticket in reversed(asked):
+                session.cancel(ticket)
+            rounds = layers([ticket.arm for ticket in asked])
         for one in rounds:
             order.shuffle(one)
         return rounds
@@ -130,7 +130,7 @@ class Measurements:
         return [
             {
                 ARM: one.option,
-                **({ITEM: str(one.round)} if self.problem.blocks else {}),
+                **({ITEM: str(one.round)} if self.problem.has_items else {}),
                 **dict(zip(self.problem.objectives, one.values, strict=True)),
             }
             for one in samples

@@ -94,7 +94,7 @@ def diagnose(
     normal = normal[found.squares[normal] > 0.0]
     findings += _covariance(problem, found, spread, np.flatnonzero(kinds.normal), own)
     findings += _variances(problem, found, normal, measured, own)
-    if not problem.blocks:
+    if not problem.has_items:
         findings += _skewness(problem, found, normal, values, own)
         ordered, few = testable(problem, kinds, found, values - plain.values)
         findings += _in_time(problem, found, ordered, own)
@@ -203,7 +203,7 @@ def _untested(problem: Problem, kinds: Kinds, found: Residuals) -> list[str]:
     untested = []
     normal = bool(kinds.normal.any())
     in_time = "drift and autocorrelation"
-    if problem.blocks:
+    if problem.has_items:
         untested.append(f"{'skewness, ' if normal else ''}{in_time} (results share items)")
     if f < d:
         untested.append(f"the covariance ({short.format(d)})")
@@ -212,7 +212,7 @@ def _untested(problem: Problem, kinds: Kinds, found: Residuals) -> list[str]:
     if f < 3:
         first = "outliers, unequal variances and drift" if normal else "drift"
         untested.append(f"{first} ({short.format(3)})")
-    if f < LEAST_FREEDOM and not problem.blocks:
+    if f < LEAST_FREEDOM and not problem.has_items:
         first = "skewness and autocorrelation" if normal else "autocorrelation"
         untested.append(f"{first} ({short.format(LEAST_FREEDOM)})")
     if not np.all(found.squares > 0) and f > 0:

@@ -131,7 +131,7 @@ def fit_of(problem: Problem, belief: Belief) -> Fit | None:
     >>> session = Session(problem, rng=1)
     >>> for arm, value in (("arm 1", 0.0), ("arm 2", 9.0), ("arm 3", 0.0)):
     ...     for noise in (-1.0, 1.0):
-    ...         session.tell(arm, [value + noise])
+    ...         receipt = session.tell(arm, [value + noise])
     >>> print(fit_of(problem, session.engine.belief))
     the linear model does not fit: chi-square 108 with 1 degrees of freedom, p = 2.7e-25; ...
     """

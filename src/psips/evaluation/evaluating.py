@@ -10,20 +10,19 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
 from psips.errors import InputError, counted, quote
 from psips.evaluation.pool import Done, Function, Pool, make_pool
 from psips.evaluation.progress import EVERY, Progress, Reporter, reporter_of
-from psips.evaluation.sources import Ask, Desk, SessionDesk, StudyDesk
+from psips.evaluation.sources import Desk, SessionDesk, StudyDesk
 from psips.input.checks import read_items
 from psips.input.digits import chance
 from psips.input.directions import with_directions
 from psips.input.escaping import as_json, plain
+from psips.input.seeds import Seed, either_seed, generator
 from psips.problem import Problem
 from psips.problem.goals_and_budget import THESE
 from psips.rules.promises import short_promise
-from psips.session import Session
+from psips.session import Session, Ticket
 from psips.session.arguments import check_count
 from psips.study import Study
 from psips.study.on_stop import carry_out, check_order
@@ -119,7 +118,8 @@ def evaluate(
     study: Study | None = None,
     budget: float | None = None,
     epsilon: Any = None,
-    seed: int | None = None,
+    seed: Seed = None,
+    rng: Seed = None,
     shuffle: bool = True,
     of: str | None = None,
     progress: bool | Callable[[Progress], object] | None = None,
@@ -160,8 +160,8 @@ def evaluate(
         Results, or cost, that may be spent.
     epsilon : optional
         Tolerance, as of `Problem`: without one, options that are equal are never told apart.
-    seed : int, optional
-        Of the order of the items, and of the session.
+    seed, rng : None, int, SeedSequence or Generator
+        Two names of the same thing: of the order of the items, and of the session.
     shuffle : bool
         Whether the items come in a random order, as they should: promises are over that order.
     of : "like these" (if left out) or "these"
@@ -202,7 +202,8 @@ def evaluate(
         check_order(on_stop, "on_stop")
     what_arms, what_items = _named("arm", arms), _named("item", items)
     desk = _desk(
-        *(what_arms, what_items, objectives, study, budget, epsilon, seed, shuffle),
+        *(what_arms, what_items, objectives, study, budget, epsilon),
+        *(either_seed(rng, seed), shuffle),
         {**choices, **({} if of is None else {"of": of})},
     )
     reporter = reporter_of(progress)
@@ -237,7 +238,7 @@ def _desk(
     study: Study | None,
     budget: float | None,
     epsilon: Any,
-    seed: int | None,
+    seed: Seed,
     shuffle: bool,
     choices: Mapping[str, Any],
 ) -> Desk:
@@ -253,14 +254,14 @@ def _desk(
         raise InputError("evaluate needs the objectives, or a study that has them")
     order: Sequence[str] = list(items)
     if shuffle:
-        order = [order[j] for j in np.random.default_rng(seed).permutation(len(order))]
-    problem = Problem(objectives=objectives, arms=list(arms), blocks=order, epsilon=epsilon)
+        order = [order[j] for j in generator(seed).permutation(len(order))]
+    problem = Problem(objectives=objectives, arms=list(arms), items=order, epsilon=epsilon)
     return SessionDesk(Session(problem, seed=seed, budget=budget, **choices))
 
 
 def _check_study(problem: Problem, arms: Mapping[str, Any], items: Mapping[str, Any]) -> None:
-    if not problem.blocks or not problem.items:
-        raise InputError("the study has no list of items: register it with blocks=[...]")
+    if not problem.has_items or not problem.items:
+        raise InputError("the study has no list of items: register it with items=[...]")
     for kind, needed, given in (("arm", problem.arms, arms), ("item", problem.items, items)):
         missing = [name for name in needed if name not in given]
         if missing:
@@ -293,7 +294,7 @@ class _Work:
     ) -> None:
         self.desk, self.arms, self.items = desk, arms, items
         self.retries, self.timeout, self.reporter = retries, timeout, reporter
-        self.asks: dict[int, tuple[Ask, int]] = {}  # by call: what for, and which try
+        self.asks: dict[int, tuple[Ticket, int]] = {}  # by call: what for, and which try
         self.calls = 0
         self.failures: list[tuple[str, str, BaseException]] = []
         self.in_a_row: Counter[str] = Counter()
@@ -307,10 +308,10 @@ class _Work:
         try:
             while not self.desk.stopped:
                 while len(self.asks) < most:
-                    ask = self.desk.ask()
-                    if ask is None:
+                    ticket = self.desk.ask()
+                    if ticket is None:
                         break
-                    self._call(pool, ask, 0)
+                    self._call(pool, ticket, 0)
                 if not self.asks:
                     nothing_left = True
                     break
@@ -323,7 +324,7 @@ class _Work:
             self.spent += sum(now - start for start in list(pool.began.values()))
         finally:
             pool.close()
-            self.desk.leave([ask for ask, _ in self.asks.values()])
+            self.desk.leave([ticket for ticket, _ in self.asks.values()])
         self.reporter.report(self._progress(seconds), self.desk)
         session = self.desk.session
         if self.failures and not session.results:
@@ -353,10 +354,10 @@ class _Work:
             session.results, len(self.failures), len(self.asks), seconds, session.candidate_set
         )
 
-    def _call(self, pool: Pool, ask: Ask, attempt: int) -> None:
+    def _call(self, pool: Pool, ticket: Ticket, attempt: int) -> None:
         self.calls += 1
-        self.asks[self.calls] = ask, attempt
-        pool.submit(self.calls, self.arms[ask.arm], self.items[ask.item])
+        self.asks[self.calls] = ticket, attempt
+        pool.submit(self.calls, self.arms[ticket.arm], self.items[ticket.item or ""])
 
     def _until_late(self, pool: Pool) -> float:
         """Seconds until the first call that runs has taken too long, or a report is due."""
@@ -368,17 +369,17 @@ class _Work:
     def _take(self, pool: Pool, ended: Sequence[Done]) -> None:
         """Tell what came of calls, and give up those that take too long."""
         for done in ended:
-            ask, attempt = self.asks.pop(done.number)
+            ticket, attempt = self.asks.pop(done.number)
             self.spent += done.seconds
             error = done.error
             if error is None:
                 try:
-                    self.desk.tell(ask, done.value)
-                    self.in_a_row[ask.arm] = 0
+                    self.desk.tell(ticket, done.value)
+                    self.in_a_row[ticket.arm] = 0
                 except InputError as refused:
                     error = refused
             if error is not None:
-                self._fail(pool, ask, attempt, error)
+                self._fail(pool, ticket, attempt, error)
             if self.desk.stopped:
                 return
         if self.timeout is not None:
@@ -386,23 +387,23 @@ class _Work:
             late = [n for n, start in list(pool.began.items()) if now - start > self.timeout]
             for number in late:
                 if number in self.asks:
-                    ask, attempt = self.asks.pop(number)
+                    ticket, attempt = self.asks.pop(number)
                     pool.abandon(number)
                     self.spent += self.timeout
                     error = TimeoutError(f"no answer within {self.timeout:g} s")
-                    self._fail(pool, ask, attempt, error)
+                    self._fail(pool, ticket, attempt, error)
 
-    def _fail(self, pool: Pool, ask: Ask, attempt: int, error: BaseException) -> None:
+    def _fail(self, pool: Pool, ticket: Ticket, attempt: int, error: BaseException) -> None:
         if isinstance(error, KeyboardInterrupt | SystemExit):
             raise error
         if attempt < self.retries:
-            self._call(pool, ask, attempt + 1)
+            self._call(pool, ticket, attempt + 1)
             return
-        self.failures.append((ask.arm, ask.item, error))
-        self.desk.give_up(ask)
-        self.in_a_row[ask.arm] += 1
-        if self.in_a_row[ask.arm] >= PATIENCE:
+        self.failures.append((ticket.arm, ticket.item or "", error))
+        self.desk.give_up(ticket)
+        self.in_a_row[ticket.arm] += 1
+        if self.in_a_row[ticket.arm] >= PATIENCE:
             raise InputError(
-                f"{PATIENCE} calls of arm {quote(ask.arm)} failed one after the other, the "
+                f"{PATIENCE} calls of arm {quote(ticket.arm)} failed one after the other, the "
                 f"last with {type(error).__name__}: {error}; mend it, or leave the arm out"
             ) from error

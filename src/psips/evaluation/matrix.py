@@ -243,7 +243,7 @@ def problem_of(
             **({"transform": "log"} if metric in log else {}),
         }
     items: Any = False if asked.get("limits") else [scores.items[j] for j in order]
-    return Problem(objectives=objectives, arms=scores.arms, blocks=items, **asked)
+    return Problem(objectives=objectives, arms=scores.arms, items=items, **asked)
 
 
 def replay(
@@ -397,8 +397,8 @@ def _look(session: Session, scores: Scores, order: Any) -> tuple[list[tuple[str,
     while not session.stopped and len(looked_at) < there.sum():
         arm, item = _next(session, scores.arms, left)
         a = scores.arms.index(arm)
-        block = None if session.items is None else item
-        session.tell(arm, scores.values[a, places[item]], block=block)
+        given = None if session.items is None else item
+        session.tell(arm, scores.values[a, places[item]], item=given)
         looked_at.append((arm, item))
         now = session.candidate_set
         if now != before:
@@ -408,12 +408,12 @@ def _look(session: Session, scores: Scores, order: Any) -> tuple[list[tuple[str,
 
 def _next(session: Session, arms: list[str], left: list[list[str]]) -> tuple[str, str]:
     """Return the arm to look at and its item; without shared items, the next of its own."""
-    if session.items is not None:
-        arm, item = session.ask()
-        return arm, item
-    arm = session.ask()
+    ticket = session.ask()
+    if ticket.item is not None:
+        return ticket.arm, ticket.item
+    arm = ticket.arm
     if not left[arms.index(arm)]:
-        session.cancel(arm)
+        session.cancel(ticket)
         arm = arms[max(range(len(arms)), key=lambda a: len(left[a]))]
     return arm, left[arms.index(arm)].pop()
 
@@ -493,7 +493,7 @@ def _whole(
     rows = [
         {
             ARM: scores.arms[a],
-            **({ITEM: scores.items[j]} if problem.blocks else {}),
+            **({ITEM: scores.items[j]} if problem.has_items else {}),
             **_cell(scores, a, j),
         }
         for j in range(len(scores.items))

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from psips.errors import InputError
-from psips.session import Session
+from psips.session import Session, Ticket
 from psips.session.status import Status
 from psips.study import Study
-
-
-class Ask(NamedTuple):
-    """A call that is to be made; with a study, its ticket."""
-
-    arm: str
-    item: str
-    ticket: str = ""
 
 
 class Desk(Protocol):
@@ -37,16 +29,16 @@ class Desk(Protocol):
     def stopped(self) -> bool:
         """Whether the set is known."""
 
-    def ask(self) -> Ask | None:
+    def ask(self) -> Ticket | None:
         """Return the next call; None if there is none left."""
 
-    def tell(self, ask: Ask, values: Any) -> None:
+    def tell(self, ticket: Ticket, values: Any) -> None:
         """Take in the values of a call."""
 
-    def give_up(self, ask: Ask) -> None:
+    def give_up(self, ticket: Ticket) -> None:
         """Note that a call will have no values, and is not to be made again."""
 
-    def leave(self, asks: Sequence[Ask]) -> None:
+    def leave(self, tickets: Sequence[Ticket]) -> None:
         """Take back what no one will answer."""
 
 
@@ -66,24 +58,24 @@ class SessionDesk:
         """Whether the set is known."""
         return self.session.stopped
 
-    def ask(self) -> Ask | None:
+    def ask(self) -> Ticket | None:
         """Return the next call; None if there is none left."""
         if not has_next(self.session):
             return None
-        return Ask(*self.session.ask())
+        return self.session.ask()
 
-    def tell(self, ask: Ask, values: Any) -> None:
+    def tell(self, ticket: Ticket, values: Any) -> None:
         """Take in the values of a call."""
-        self.session.tell(ask.arm, values, block=ask.item)
+        self.session.tell(ticket, values)
 
-    def give_up(self, ask: Ask) -> None:
+    def give_up(self, ticket: Ticket) -> None:
         """Note that a call will have no values, and is not to be made again."""
-        self.session.cancel(ask.arm, block=ask.item, again=False)
+        self.session.cancel(ticket, again=False)
 
-    def leave(self, asks: Sequence[Ask]) -> None:
+    def leave(self, tickets: Sequence[Ticket]) -> None:
         """Take back what no one will answer."""
-        for ask in asks:
-            self.session.cancel(ask.arm, block=ask.item)
+        for ticket in tickets:
+            self.session.cancel(ticket)
 
 
 class StudyDesk:
@@ -92,7 +84,7 @@ class StudyDesk:
     def __init__(self, study: Study) -> None:
         self.study = study
         self.name = study.name
-        self._given_up: list[Ask] = []
+        self._given_up: list[Ticket] = []
 
     def status(self) -> Status:
         """Return what is known now."""
@@ -108,31 +100,30 @@ class StudyDesk:
         """Whether the set is known."""
         return self.session.stopped
 
-    def ask(self) -> Ask | None:
+    def ask(self) -> Ticket | None:
         """Return the next call; None if there is none left."""
         if not self.study.has_next:
             return None
         try:
-            (ticket,) = self.study.ask()
+            return self.study.ask()
         except InputError:
             if self.study.has_next:
                 raise
             return None  # others were quicker
-        return Ask(ticket.arm, ticket.item or "", ticket.id)
 
-    def tell(self, ask: Ask, values: Any) -> None:
+    def tell(self, ticket: Ticket, values: Any) -> None:
         """Take in the values of a call."""
-        self.study.tell(ticket=ask.ticket, values=values)
+        self.study.tell(ticket, values)
 
-    def give_up(self, ask: Ask) -> None:
+    def give_up(self, ticket: Ticket) -> None:
         """Leave the ticket open until the end: the arm is not asked for the item again."""
-        self._given_up.append(ask)
+        self._given_up.append(ticket)
 
-    def leave(self, asks: Sequence[Ask]) -> None:
+    def leave(self, tickets: Sequence[Ticket]) -> None:
         """Cancel the tickets that no one will answer."""
-        tickets = [ask.ticket for ask in (*asks, *self._given_up)]
-        if tickets:
-            self.study.cancel(*tickets, reason="no answer")
+        left = (*tickets, *self._given_up)
+        if left:
+            self.study.cancel(*left, reason="no answer")
 
 
 def has_next(session: Session) -> bool:

@@ -53,23 +53,29 @@ def read_names(kind: str, given: Iterable[object]) -> tuple[str, ...]:
     return names
 
 
-def read_items(given: Iterable[object]) -> tuple[str, ...]:
+def read_items(given: Iterable[object] | int) -> tuple[str, ...]:
     r"""Distinct names of items: any text, a whole question with its line breaks and emoji.
+
+    A number of items stands for names from 1 to it.
 
     No one types them again, so that nothing in them is refused; they are escaped where they
     are shown.
 
     Examples
     --------
-    >>> read_items(["What is 2 + 2?\n", 7])
-    ('What is 2 + 2?\n', '7')
+    >>> read_items(["What is 2 + 2?\n", 7]), read_items(2)
+    (('What is 2 + 2?\n', '7'), ('1', '2'))
     """
+    if not isinstance(given, bool) and isinstance(given, int | np.integer):
+        if not 1 <= given <= MAX_ARMS:
+            raise InputError(
+                f"the number of items must be 1 to {MAX_ARMS:,}, got {quote(given)}"
+            )
+        given = range(1, int(given) + 1)
     return _names("item", given, _item)
 
 
-def _names(
-    kind: str, given: Iterable[object], read: Callable[[str, Any], str]
-) -> tuple[str, ...]:
+def _names(kind: str, given: object, read: Callable[[str, Any], str]) -> tuple[str, ...]:
     most = MOST_OBJECTIVES if kind == "objective" else MAX_ARMS
     unordered = isinstance(given, set | frozenset)
     if isinstance(given, str | bytes) or unordered or not isinstance(given, Iterable):

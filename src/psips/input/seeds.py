@@ -8,6 +8,7 @@ import numpy.typing as npt
 from psips.errors import InputError, quote
 
 Key = npt.NDArray[np.uint64]  # (2,)
+RECORDED_BITS = 48  # of a seed that is drawn to be recorded
 Seed = int | np.random.SeedSequence | np.random.Generator | None
 
 
@@ -18,14 +19,14 @@ def generator(rng: Seed) -> np.random.Generator:
     --------
     >>> generator(-1)
     Traceback (most recent call last):
-    psips.errors.InputError: rng must be None, a whole number of at least 0, ...
+    psips.errors.InputError: the seed must be None, a whole number of at least 0, ...
     """
     try:
         return np.random.default_rng(rng)
     except (TypeError, ValueError):
         raise InputError(
-            "rng must be None, a whole number of at least 0, a numpy SeedSequence or a numpy "
-            f"Generator, got {quote(rng)}"
+            "the seed must be None, a whole number of at least 0, a numpy SeedSequence or a "
+            f"numpy Generator, got {quote(rng)}"
         ) from None
 
 
@@ -37,6 +38,24 @@ def either_seed(rng: Seed, seed: Seed) -> Seed:
             f"one of them"
         )
     return seed if rng is None else rng
+
+
+def whole_seed(rng: Seed, seed: Seed) -> int | None:
+    """Return what was given as a whole number, which can be recorded; None if nothing was.
+
+    Of a generator or a `SeedSequence` it is the next random number.
+
+    Examples
+    --------
+    >>> whole_seed(None, 7), whole_seed(7, None), whole_seed(None, None)
+    (7, 7, None)
+    >>> whole_seed(np.random.default_rng(1), None) == whole_seed(np.random.default_rng(1), None)
+    True
+    """
+    given = either_seed(rng, seed)
+    if isinstance(given, np.random.Generator | np.random.SeedSequence):
+        return int(generator(given).integers(2**RECORDED_BITS))
+    return given
 
 
 def draw_key(rng: Seed) -> Key:

@@ -161,7 +161,7 @@ def shared_items(
         name="shared-items",
         objectives=made.problem.objectives,
         arms=made.problem.arms,
-        blocks=True,
+        items=True,
     )
     items = read_item_noise(problem, [1.0] * d, between)
     return Truth(problem, made.theta, shape, items=items)

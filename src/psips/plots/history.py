@@ -38,7 +38,7 @@ class History(NamedTuple):
     key: Key
     arms: Ints  # (N,) positions in ``problem.arms``
     values: Floats  # (N, d) in the user's orientation
-    blocks: Ints | None = None  # (N,) which of them share an item
+    items: Ints | None = None  # (N,) which of them share an item
     exact: tuple[tuple[int, ...], Floats] | None = None  # metrics without noise, and values
 
     def looks(self, first: int, most: int = LOOKS) -> Ints:
@@ -91,7 +91,7 @@ def history_of(source: Session | Study) -> History:
     --------
     >>> problem = Problem(objectives=["yield"], covariance=[1], arms=["A", "B"])
     >>> session = Session(problem, rng=1)
-    >>> session.tell("B", 3.0)
+    >>> receipt = session.tell("B", 3.0)
     >>> history_of(session).arms.tolist()
     [1]
     """
@@ -112,9 +112,9 @@ def history_of(source: Session | Study) -> History:
     else:
         raise InputError(f"expected a Session or a Study, got {quote(source)}")
     engine = session.engine
-    blocks = engine.data.where if isinstance(engine, MixedEngine) else None
+    items = engine.data.where if isinstance(engine, MixedEngine) else None
     exact = session.exact.columns, session.exact.values.copy()
-    return History(problem, session.rules, engine.key, arms, values, blocks, exact)
+    return History(problem, session.rules, engine.key, arms, values, items, exact)
 
 
 def pulls_over_time(history: History, most: int = LOOKS) -> tuple[Ints, Ints]:
@@ -185,8 +185,8 @@ def _retold(engine: Engine, history: History, x: Floats, looks: Ints) -> Iterato
     """Yield a run after each number of results, judged after every one."""
     wanted = set(looks.tolist())
     for told, arm in enumerate(history.arms.tolist(), start=1):
-        if isinstance(engine, MixedEngine) and history.blocks is not None:
-            engine.learn(arm, x[told - 1], int(history.blocks[told - 1]))
+        if isinstance(engine, MixedEngine) and history.items is not None:
+            engine.learn(arm, x[told - 1], int(history.items[told - 1]))
         else:
             engine.learn(arm, x[told - 1])
         engine.judge()

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from psips.aliases import Floats
 from psips.errors import unknown
 from psips.input.checks import frozen
+from psips.input.former_names import warn_former
 from psips.problem.limits import Limit, limit_model
 from psips.problem.noise import NoiseGuess, read_some
 from psips.problem.parameters import Ball, Box, Limits, Prior, check_inside
@@ -64,7 +65,7 @@ class ProblemData:
     control: str | None
     tolerance: Tolerance
     limits: tuple[Limit, ...]
-    blocks: bool
+    has_items: bool  # results share items
     items: tuple[str, ...]  # in their order; empty if there are as many as are needed
     facts: Facts | None  # what was taken out, see `psips.problem.exact`
 
@@ -94,6 +95,12 @@ class ProblemData:
         return bool(np.any(self.costs != 1.0))
 
     @property
+    def blocks(self) -> bool:
+        """The former name of ``has_items``."""
+        warn_former("problem.blocks is called problem.has_items now")
+        return self.has_items
+
+    @property
     def marginal(self) -> bool:
         """Whether proofs go by each arm and objective, see `src/core/evidence/capital.h`."""
         return self.covariance is None or self.covariance.ndim == 3 or self.partial
@@ -102,7 +109,7 @@ class ProblemData:
     def joint(self) -> bool:
         """Whether means of answers and objectives are correlated in no simple way."""
         each = self.covariance is not None and self.covariance.ndim == 3
-        return self.blocks or (not self.unstructured and (self.partial or each))
+        return self.has_items or (not self.unstructured and (self.partial or each))
 
     @cached_property
     def _arm_indices(self) -> dict[str, int]:

@@ -56,7 +56,7 @@ def read_of(problem: Problem, given: object) -> str:
 
     Examples
     --------
-    >>> problem = Problem(objectives=["gain"], arms=2, blocks=True)
+    >>> problem = Problem(objectives=["gain"], arms=2, items=True)
     >>> read_of(problem, None)
     'like these'
     >>> read_of(problem, "these")
@@ -70,7 +70,7 @@ def read_of(problem: Problem, given: object) -> str:
     if given == THESE and not problem.items:
         raise InputError(
             "a question of these items needs a list of all of them: register it with "
-            "blocks=[...]"
+            "items=[...]"
         )
     return str(given)
 

@@ -74,7 +74,7 @@ def read_item_noise(
 
     Examples
     --------
-    >>> problem = Problem(objectives=["score", "speed"], arms=2, blocks=True)
+    >>> problem = Problem(objectives=["score", "speed"], arms=2, items=True)
     >>> read_item_noise(problem, [4.0, 1.0], 0.5).sd.tolist()
     [2.0, 1.0]
     """

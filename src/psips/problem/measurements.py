@@ -15,7 +15,7 @@ from psips.problem.instances import Results
 from psips.problem.problem import Problem
 
 ARM = "arm"  # the column of a table that names the arm
-ITEM = "item"  # .. and, with blocks, the item
+ITEM = "item"  # .. and, if the arms share items, the item
 LARGEST = 1e50  # where the noise is not known: squares of sums stay finite
 FARTHEST = 1e14  # standard deviations of the noise from 0: a float has no digits beyond
 SUMMARIES = ("n", "se", "sd", "sem", "std")  # columns that a table of means has

@@ -20,10 +20,10 @@ from psips.input.checks import (
     read_objectives,
     read_positive,
 )
+from psips.input.former_names import read_renamed
 from psips.input.names import as_recorded
 from psips.notebook import card, names
 from psips.problem.arrays import coordinates_of, model_of
-from psips.problem.blocks import check_blocks, check_size_of_blocks
 from psips.problem.coordinates import (
     Coordinates,
     orthonormal,
@@ -44,6 +44,7 @@ from psips.problem.noise import (
 from psips.problem.parameters import Ball, Box, Prior, read_prior
 from psips.problem.recorded import read_record
 from psips.problem.scales import Scale, read_scale
+from psips.problem.shared_items import check_items, check_number_of_arms
 from psips.problem.tolerance import read_epsilon
 from psips.state.model import Model
 
@@ -101,13 +102,13 @@ class Problem(ProblemData):
         ``directed``, the default, then spends where it tells most per cost; the others do not
         look at costs. With features, the first pulls span them at little cost, whatever the
         rule. What is claimed at the stop does not depend on costs.
-    blocks : bool or list of names
+    items : bool, list of names, or how many
         Whether results of different arms share items: the same question put to several
         models, common random numbers, plots of one field. Results are then compared within
-        items, and `Session.ask` gives an item with the arm. A list: the items there are, in the
-        order in which every arm goes through them (a random one, if they stand for others);
-        True: as many as are needed. The covariance must be left to be estimated, of items and
-        of results within them.
+        items, and the tickets of `Session.ask` have an item. True: as many items as are needed.
+        A list: the items there are, in the order in which every arm goes through them (a
+        random one, if they stand for others); a number: items named from 1 to it. The
+        covariance must be left to be estimated, of items and of results within them.
     control : str, optional
         The answer that others are compared with: a placebo, what is in use today. For the
         goal ``"beat control"`` of a session, and for tolerances in percent.
@@ -122,6 +123,8 @@ class Problem(ProblemData):
         ``"limit"`` is limited and no objective.
     name : str
         For titles and reports.
+    blocks
+        The former name of ``items``.
 
     Examples
     --------
@@ -161,8 +164,9 @@ class Problem(ProblemData):
         control: object = None,
         epsilon: object = None,
         limits: object = None,
-        blocks: bool | Iterable[object] = False,
+        items: bool | int | Iterable[object] = False,
         name: str = "",
+        blocks: object = None,
     ) -> None:
         put = self.__dict__.__setitem__  # a frozen dataclass is filled here and only here
         put("name", str(name))
@@ -216,8 +220,9 @@ class Problem(ProblemData):
         if not isinstance(partial, bool):
             raise InputError(f"partial must be True or False, got {quote(partial)}")
         put("partial", partial)
-        put("items", () if isinstance(blocks, bool) else read_items(blocks))
-        put("blocks", bool(blocks))
+        items = read_renamed("items", items, "blocks", blocks, absent=False)
+        put("items", () if isinstance(items, bool) else read_items(items))
+        put("has_items", items is True or bool(self.items))
         self._check_noise()
         kind, few = ("answer", self.n) if self.transductive else ("arm", self.K)
         if few < 2:
@@ -251,9 +256,9 @@ class Problem(ProblemData):
         """Refuse what cannot be reckoned with features, or with holes in many objectives."""
         if not self.unstructured:
             check_noise_of_fit(self.noise, self.joint, self.n, self.d)
-        if self.blocks:
-            check_blocks(self.unstructured, self.noise, self.noise_guess, self.partial)
-            check_size_of_blocks(self.K, self.d)
+        if self.has_items:
+            check_items(self.unstructured, self.noise, self.noise_guess, self.partial)
+            check_number_of_arms(self.K, self.d)
         if self.partial and self.d > MOST_WITH_HOLES:
             raise InputError(
                 f"results may have holes in at most {MOST_WITH_HOLES} objectives, got {self.d}"
@@ -311,7 +316,7 @@ class Problem(ProblemData):
             **({} if guess is None else {"noise_guess": asdict(guess)}),
             **({"scales": scales} if any(scales) else {}),
             **({"partial": True} if self.partial else {}),
-            **({"blocks": list(self.items) or True} if self.blocks else {}),
+            **({"blocks": list(self.items) or True} if self.has_items else {}),
         }
 
     @classmethod

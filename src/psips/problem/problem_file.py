@@ -39,7 +39,8 @@ KEYS = (
     *("name", "objectives", "covariance", "arms", "answers", "parameter_set"),
     *("prior", "regularization", "intercept", "noise", "truth", "theta", "results", "guess"),
     *("costs", "control", "epsilon", "limits", "budget", "time_limit", "goal"),
-    *("noise_guess", "partial", "blocks", "of", "delta", "confidence", "guarantee", "seed"),
+    *("noise_guess", "partial", "items", "blocks", "of", "delta", "confidence", "guarantee"),
+    "seed",
     *("expected_results", "rules", "study"),
 )
 OBJECTIVE_KEYS = ("name", *SCALE_KEYS, "variance")
@@ -201,7 +202,7 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
         limits=data.get("limits"),
         noise_guess=_noise_guess(data),
         partial=data.get("partial", False),
-        blocks=_blocks(path, data),
+        items=_items(path, data),
     )
     results = read_raw_results(path, data, problem)
     theta = read_truth(path, data, problem)
@@ -387,7 +388,7 @@ def _costs(path: Path, data: Mapping[str, Any]) -> Any:
 
 def _noise_guess(data: Mapping[str, Any]) -> NoiseGuess | None:
     table = optional(data, "noise_guess", dict)
-    if table is None or data.get("blocks"):
+    if table is None or data.get("items", data.get("blocks")):
         return None
     check_keys("key of [noise_guess]", table, NOISE_GUESS_KEYS)
     if "covariance" not in table:
@@ -400,7 +401,7 @@ def _noise_guess(data: Mapping[str, Any]) -> NoiseGuess | None:
 def _scatter(data: Mapping[str, Any], problem: Problem) -> Any:
     """Read a guess of the noise that is worth no results: for plans and simulations alone."""
     table = data.get("noise_guess")
-    if table is None or problem.blocks or "results" in table:
+    if table is None or problem.has_items or "results" in table:
         return None
     guess = NoiseGuess(table["covariance"], 1.0)
     read_guess_of_noise(problem.objectives, problem.noise, guess, problem.exact)
@@ -409,13 +410,13 @@ def _scatter(data: Mapping[str, Any], problem: Problem) -> Any:
 
 def _item_noise(data: Mapping[str, Any], problem: Problem, noise: str) -> ItemNoise | None:
     """Read the guess of the noise of results that share items."""
-    if "noise_guess" not in data or not problem.blocks:
+    if "noise_guess" not in data or not problem.has_items:
         return None
     table = data["noise_guess"]
-    check_keys("key of [noise_guess] with blocks", table, ITEM_NOISE_KEYS)
+    check_keys("key of [noise_guess] with items", table, ITEM_NOISE_KEYS)
     if "between" not in table:
         raise InputError(
-            "with blocks [noise_guess] is for plans and simulations, and needs 'between': the "
+            "with items [noise_guess] is for plans and simulations, and needs 'between': the "
             "share of the variance that is between items"
         )
     return read_item_noise(
@@ -423,13 +424,17 @@ def _item_noise(data: Mapping[str, Any], problem: Problem, noise: str) -> ItemNo
     )
 
 
-def _blocks(path: Path, data: Mapping[str, Any]) -> Any:
-    """Read whether arms share items: true, a list of them, or a CSV file."""
-    given = data.get("blocks", False)
+def _items(path: Path, data: Mapping[str, Any]) -> Any:
+    """Read whether arms share items: true, their number, a list of them, or a CSV file."""
+    if "items" in data and "blocks" in data:
+        raise InputError("'blocks' is the former name of 'items': remove 'blocks'")
+    given = data.get("items", data.get("blocks", False))
     if isinstance(given, str):
         return read_csv(path.parent / given).names
-    if not isinstance(given, bool | list):
+    if not isinstance(given, bool | int | list):
+        key = "items" if "items" in data else "blocks"
         raise InputError(
-            f"'blocks' must be true, a list of items or a CSV file, got {quote(given)}"
+            f"{key!r} must be true, how many items there are, a list of items or a CSV file, "
+            f"got {quote(given)}"
         )
     return given

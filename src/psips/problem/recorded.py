@@ -49,5 +49,5 @@ def read_record(data: Mapping[str, Any]) -> dict[str, Any]:
         "limits": data.get("limits"),
         "noise_guess": NoiseGuess(**guess) if guess else None,
         "partial": data.get("partial", False),
-        "blocks": data.get("blocks", False),
+        "items": data.get("blocks", False),
     }

@@ -70,7 +70,7 @@ def design_of(state: State) -> str:
     facts.append(["noise", words[problem.noise]])
     if problem.partial:
         facts.append(["results", "may lack values"])
-    if problem.blocks:
+    if problem.has_items:
         many = (
             f"{len(problem.items):,} in a given order" if problem.items else "as many as needed"
         )

@@ -89,8 +89,8 @@ def _cheapest(problem: Problem, choices: Mapping[str, Any], goal: str | None) ->
 
 def _in_the_way(problem: Problem, goal: str | None) -> tuple[str, str] | None:
     """Return what no proof is known for, and what to do about it."""
-    if problem.blocks:
-        return "results that share items", "leave the blocks out"
+    if problem.has_items:
+        return "results that share items", "leave the items out"
     if problem.limited:
         return "limits", "leave the limits out"
     if problem.prior is not None:

@@ -110,7 +110,7 @@ def check_noise(
             f"at 'first-hit'"
         )
     rule = STOPPING[stopping]
-    if problem.blocks and (rule.settles or not rule.any_noise):
+    if problem.has_items and (rule.settles or not rule.any_noise):
         raise InputError(
             f"the stopping rule {stopping!r} is not made for results that share items: choose "
             f"stopping='glr' with calibration='measured', which is the default"
@@ -185,10 +185,10 @@ def check_limits(
             f"the goal {goal.text!r} is looked for by the stopping rule 'certified', which is "
             f"not made for limits: leave the goal out, or the limits"
         )
-    if problem.blocks:
+    if problem.has_items:
         raise InputError(
             "limits and items that arms share do not go together: leave the limits out, or the "
-            "blocks (that takes more results)"
+            "items (that takes more results)"
         )
     if problem.prior is not None:
         raise InputError("a prior and limits do not go together: leave one of them out")

@@ -6,14 +6,13 @@ with a sentence, the second is 1 - delta.
 
 from __future__ import annotations
 
-import inspect
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from psips.errors import InputError, check_keys, quote
+from psips.input.former_names import warn_former
 from psips.input.quantities import as_float, delta_of
 
 ALPHA = (
@@ -111,21 +110,9 @@ def by_own_names(choices: Mapping[str, Any]) -> dict[str, Any]:
     if moved:
         others = Tuning.read(found.get("tuning"))
         form = ", ".join(f"{name!r}: {value!r}" for name, value in moved.items())
-        warnings.warn(
-            f"{next(iter(moved))}= is a tuning constant: give tuning={{{form}}}",
-            DeprecationWarning,
-            stacklevel=_outside(),
-        )
+        warn_former(f"{next(iter(moved))}= is a tuning constant: give tuning={{{form}}}")
         found["tuning"] = {**asdict(others), **moved}
     return found
-
-
-def _outside() -> int:
-    """Return how far up the caller is who does not belong to psips."""
-    level, frame = 1, inspect.currentframe()
-    while frame is not None and str(frame.f_globals.get("__name__")).startswith("psips."):
-        level, frame = level + 1, frame.f_back
-    return max(1, level - 1)
 
 
 def no_use_of_expected(choices: Mapping[str, Any]) -> bool:

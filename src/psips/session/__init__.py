@@ -2,5 +2,6 @@
 
 from psips.session.arguments import read_rules
 from psips.session.session import Session
+from psips.session.tickets import Receipt, Ticket
 
-__all__ = ["Session", "read_rules"]
+__all__ = ["Receipt", "Session", "Ticket", "read_rules"]

@@ -180,9 +180,9 @@ def comparisons_of(session: Compared, most: int = MAX_COMPARED) -> Comparisons:
     ... )
     >>> session = Session(problem, rng=1)
     >>> for _ in range(9):
-    ...     session.tell("A", [9.0, 5.0])
-    ...     session.tell("B", [8.0, 1.0])
-    ...     session.tell("C", [6.0, 5.5])
+    ...     receipt = session.tell("A", [9.0, 5.0])
+    ...     receipt = session.tell("B", [8.0, 1.0])
+    ...     receipt = session.tell("C", [6.0, 5.5])
     >>> found = session.comparisons()
     >>> found.options, [(edge.by, edge.over) for edge in found.order]
     (('A', 'B', 'C'), [('A', 'C'), ('B', 'C')])

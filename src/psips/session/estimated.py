@@ -162,7 +162,7 @@ def not_known(problem: Problem, engine: Engine) -> str:
     >>> from psips.session.session import Session
     >>> problem = Problem(objectives=["yield"], arms=["A", "B"])
     >>> session = Session(problem, rng=1)
-    >>> session.tell("A", 3.0)
+    >>> receipt = session.tell("A", 3.0)
     >>> not_known(problem, session.engine)
     "too few results of 'A', 'B' to know their noise: nothing is judged yet"
     """

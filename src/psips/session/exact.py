@@ -37,7 +37,7 @@ class Row(NamedTuple):
 
     arm: int
     x: Floats  # (d,)
-    rest: tuple[Any, ...]  # with blocks: the item's place, and whether it was asked for
+    rest: tuple[Any, ...]  # if arms share items: the item's place, and whether it was asked for
 
 
 class Exact:

@@ -96,7 +96,7 @@ def outlook_of(
     >>> problem = Problem(objectives=["yield"], covariance=[1], arms=["A", "B"])
     >>> session = Session(problem, budget=4, rng=1)
     >>> for arm, value in (("A", 3.0), ("B", 2.0), ("A", 3.2), ("B", 2.4)):
-    ...     session.tell(arm, value)
+    ...     receipt = session.tell(arm, value)
     >>> found = session.status().outlook
     >>> found.open, round(found.probability, 2), found.further
     (('A', 'B'), 0.82, {'A': 1})

@@ -68,8 +68,8 @@ def rank(
     ... )
     >>> session = Session(problem, rng=1)
     >>> for _ in range(40):
-    ...     session.tell("A", [9.0, 5.0])
-    ...     session.tell("B", [8.0, 1.0])
+    ...     receipt = session.tell("A", [9.0, 5.0])
+    ...     receipt = session.tell("B", [8.0, 1.0])
     >>> found = session.rank(weights={"yield": 1.0, "cost": 0.5})
     >>> list(found.index), found["best"].round(2).tolist()
     (['B', 'A'], [1.0, 0.0])

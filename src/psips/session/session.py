@@ -6,13 +6,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from psips.aliases import Floats
 from psips.errors import InputError, counted, quote
 from psips.input.digits import chance
+from psips.input.former_names import read_renamed
 from psips.input.seeds import Seed, draw_key, either_seed
 from psips.problem import Problem
 from psips.problem.exact import private, state_facts, without
@@ -56,6 +57,7 @@ from psips.session.mixed import MixedEngine
 from psips.session.outlook import further_asks, outlook_of
 from psips.session.restoring import UNREADABLE, reason, require
 from psips.session.status import Status, status_of, with_exact
+from psips.session.tickets import Receipt, Ticket
 from psips.session.timing import Clock, TimeLimit
 from psips.session.tolerance_report import Saving, ending_tolerance, savings, suggested
 from psips.session.verdicts import verdicts_of
@@ -114,11 +116,13 @@ class Session:
     ...     objectives={"yield": "max", "cost": "min"}, covariance=[1, 1], arms=["A", "B", "C"]
     ... )
     >>> session = Session(problem, delta=0.05, rng=1)
-    >>> session.ask(), session.ask(2)
-    ('A', ['B', 'C'])
-    >>> session.tell("A", {"yield": 9.0, "cost": 1.0})
-    >>> session.tell("B", [1.0, 8.0])
-    >>> session.tell("C", [7.0, 0.5])
+    >>> ticket = session.ask()
+    >>> print(ticket)
+    A
+    >>> session.tell(ticket, {"yield": 9.0, "cost": 1.0})
+    Receipt(numbers=(1,), known=0, stopped=False, ...)
+    >>> for ticket, values in zip(session.ask(2), [[1.0, 8.0], [7.0, 0.5]]):
+    ...     receipt = session.tell(ticket, values)
     >>> session.candidate_set, session.done, session.pareto_set
     (('A', 'C'), False, None)
     """
@@ -151,10 +155,10 @@ class Session:
         self.time_limit = None if time_limit is None else TimeLimit(time_limit, clock)
         self.lost = 0.0  # cost of results that do not count; set by studies
         check_budgeted(self.rules, self.budget)
-        self.items = Items(problem.arms, problem.items) if problem.blocks else None
+        self.items = Items(problem.arms, problem.items) if problem.has_items else None
         self._begin()
         self._told: list[tuple[int, Floats]] = []  # as they were measured
-        self._blocks: list[str] = []  # items of these results, with blocks
+        self._told_items: list[str] = []  # items of these results, if arms share items
 
     def _begin(self) -> None:
         """Begin a run that knows nothing but exact metrics; its problem is what they leave."""
@@ -302,12 +306,19 @@ class Session:
         rows = np.array([row for _, row in self._told]).reshape(-1, self.problem.d)
         return Results(arms, rows)
 
-    def ask(self, n: int | None = None) -> Any:
-        """Return the arm to measure next, or the next ``n``; with blocks (arm, item) for each.
+    @overload
+    def ask(self, n: None = None) -> Ticket: ...
 
-        With blocks the item is the next that the arm has not seen. Arms that were asked for
-        and not yet told count as pulled in the choice of the next. Asking is allowed after
-        the stop, but not beyond the budget or the time limit.
+    @overload
+    def ask(self, n: int) -> list[Ticket]: ...
+
+    def ask(self, n: int | None = None) -> Ticket | list[Ticket]:
+        """Return a ticket for the next measurement, or a list of the next ``n``.
+
+        The ticket's text is the arm to measure. If the arms share items, it has an item too:
+        the next that the arm has not seen. Arms that were asked for and not yet told count as
+        pulled in the choice of the next. Asking is allowed after the stop, but not beyond the
+        budget or the time limit.
 
         Parameters
         ----------
@@ -325,9 +336,9 @@ class Session:
             self.time_limit.check()
         rest = range(many - 1, -1, -1)
         if self.items is None:
-            found: list[Any] = [self.choose(others) for others in rest]
+            found = [Ticket(self.choose(others)) for others in rest]
         else:
-            found = [self.choose_item(others) for others in rest]
+            found = [Ticket(*self.choose_item(others)) for others in rest]
         return found[0] if n is None else found
 
     def choose_item(self, others: int = 0) -> tuple[str, str]:
@@ -337,7 +348,7 @@ class Session:
         others takes its turn.
         """
         if self.items is None:
-            raise InputError("the problem has no items: register it with blocks=True")
+            raise InputError("the problem has no items: register it with items=True")
         engine, items = self.engine, self.items
         more = np.array([items.has_more(a) for a in range(self.problem.K)])
         if not more.any():
@@ -382,7 +393,9 @@ class Session:
         spare = engine.room[0] - costs @ (engine.belief.pulls + engine.learner.pending)
         return arm if costs[arm] <= spare else -1
 
-    def tell(self, arm: Any, values: Any = _ABSENT, *, block: object = None) -> None:
+    def tell(
+        self, arm: Any, values: Any = _ABSENT, *, item: object = None, block: object = None
+    ) -> Receipt:
         """Take in one result, or a table of many, and judge the evidence again.
 
         Results need not have been asked for. They are checked before anything changes: a
@@ -390,25 +403,30 @@ class Session:
 
         Parameters
         ----------
-        arm : str or DataFrame
-            A DataFrame has a column ``arm`` (or the arms' names as index) and a column per
-            objective, with blocks a column ``item``; its other columns are left alone.
+        arm : str, Ticket or DataFrame
+            What was measured, or the ticket that asked for it. A DataFrame has a column
+            ``arm`` (or the arms' names as index) and a column per objective, with items a
+            column ``item``; its other columns are left alone.
         values : mapping by objective, sequence in their order, or number if there is one
             Left out with a DataFrame.
-        block : name, optional
-            With blocks, the item that was measured; without one the result shares nothing.
+        item : name, optional
+            The item that was measured, if the arms share items; that of the ticket if there
+            is one. Without one the result shares nothing.
+        block
+            The former name of ``item``.
+
+        Returns
+        -------
+        Receipt
+            With the numbers of the results, and whether the session has stopped.
         """
-        if block is not None and self.items is None:
-            raise InputError(
-                f"the problem has no items, got {quote(block)}: register it with blocks=True, "
-                f"or leave the block out"
-            )
-        blocks: list[str] = []
+        item = self._item_of(arm, read_renamed("item", item, "block", block))
+        items: list[str] = []
         if is_frame(arm):
-            if values is not _ABSENT or block is not None:
+            if values is not _ABSENT or item is not None:
                 raise InputError("a table of results has its values in it: give nothing else")
             arms, rows = read_results(self.problem, arm)
-            blocks = self._items_of(arm)
+            items = self._items_of(arm)
         elif values is _ABSENT:
             raise nothing_told(arm)
         elif arm is None or values is None:
@@ -416,19 +434,42 @@ class Session:
         else:
             index = self.problem.arm_index(arm)
             arms, rows = np.array([index]), read_values(self.problem, values)[None, :]
-            blocks = [] if self.items is None else [self.items.read(block)]
-        if len(arms) == 0:
-            return
-        check_listed(self.of, blocks or [""])
-        self.exact.check(arms.tolist(), rows)
+            items = [] if self.items is None else [self.items.read(item)]
+        first, repeating = self.results + 1, self.exact.repeating
+        if len(arms) > 0:
+            self._take(arms.tolist(), rows, items)
+        now = self.exact.repeating
+        exact = "" if now == repeating else self.exact.words_since(repeating)
+        numbers = tuple(range(first, self.results + 1))
+        return Receipt(numbers, 0, self.stopped, exact=exact)
+
+    def _take(self, arms: list[int], rows: Floats, items: list[str]) -> None:
+        """Take in results (T, d) as they were measured, and judge them."""
+        check_listed(self.of, items or [""])
+        self.exact.check(arms, rows)
         if self.time_limit is not None:
             self.time_limit.start()
         inward = self.problem.inward(self.problem.compared(rows))
-        for k, (index, row, x) in enumerate(zip(arms.tolist(), rows, inward, strict=True)):
-            self.learn(index, x, blocks[k] if blocks else "")
+        for k, (index, row, x) in enumerate(zip(arms, rows, inward, strict=True)):
+            self.learn(index, x, items[k] if items else "")
             self._told.append((index, row))
-        self._blocks += blocks
+        self._told_items += items
         self.engine.judge()
+
+    def _item_of(self, arm: object, given: object) -> object:
+        """Return the item that is meant: the one given, or that of a ticket; None for none."""
+        asked = arm.item if isinstance(arm, Ticket) else None
+        item = asked if given is None else given
+        if asked is not None and str(item) != asked:
+            raise InputError(
+                f"the ticket is for item {quote(asked)}, not {quote(item)}: leave item= out"
+            )
+        if item is not None and self.items is None:
+            raise InputError(
+                f"the problem has no items, got {quote(item)}: register it with items=True, or "
+                f"leave the item out"
+            )
+        return item
 
     def learn(self, arm: int, x: Floats, item: str = "") -> None:
         """Take in one result (d,) with every objective maximised, without judging yet."""
@@ -447,7 +488,7 @@ class Session:
         self.engine.learn(row.arm, x, *row.rest)
 
     def _items_of(self, table: Any) -> list[str]:
-        """Items of the rows of a table of results; empty without blocks."""
+        """Items of the rows of a table of results; empty if the arms share none."""
         if self.items is None:
             return []
         if ITEM not in [str(column) for column in table.columns]:
@@ -457,20 +498,29 @@ class Session:
         ]
 
     def cancel(
-        self, arm: object, n: int = 1, *, block: object = None, again: bool = True
+        self,
+        arm: object,
+        n: int = 1,
+        *,
+        item: object = None,
+        again: bool = True,
+        block: object = None,
     ) -> None:
         """Take back asks that will have no result: they no longer count as pending.
 
         Parameters
         ----------
-        arm : str
-            What was asked for and will not be told.
+        arm : Ticket or str
+            The ticket of the ask, or the arm that was asked for and will not be told.
         n : int
-            How many times.
-        block : name, optional
-            With blocks, the item that was asked for with the arm; the latest if left out.
+            How many asks of an arm.
+        item : name, optional
+            The item that was asked for with the arm, if the arms share items: that of the
+            ticket if left out, or the latest.
         again : bool
-            With blocks, whether the arm is to meet the item again.
+            Whether the arm is to meet the item again.
+        block
+            The former name of ``item``.
 
         Examples
         --------
@@ -480,6 +530,7 @@ class Session:
         >>> session.pending
         {'A': 0, 'B': 0}
         """
+        item = self._item_of(arm, read_renamed("item", item, "block", block))
         index = self.problem.arm_index(arm)
         check_count("the number of asks to take back", n)
         open_asks = int(self.engine.learner.pending[index])
@@ -490,7 +541,7 @@ class Session:
             )
         if self.items is not None:
             for _ in range(n):
-                name = self.items.asked(index)[-1] if block is None else str(block)
+                name = self.items.asked(index)[-1] if item is None else str(item)
                 self.items.cancel(index, name)
                 if not again:
                     self.items.leave_out(index, name)
@@ -562,7 +613,7 @@ class Session:
         >>> problem = Problem(objectives=["yield"], covariance=[1], arms=["A", "B"])
         >>> session = Session(problem, rng=1)
         >>> for number in range(60):
-        ...     session.tell("AB"[number % 2], [0.5 * (-1) ** (number // 2)])
+        ...     receipt = session.tell("AB"[number % 2], [0.5 * (-1) ** (number // 2)])
         >>> print(*session.savings(0.1, 1.0), sep="; ")
         with a tolerance of 0.1 on yield this would not have stopped by now either; with ...
         """
@@ -596,7 +647,7 @@ class Session:
         frame = pd.DataFrame(values, columns=list(self.problem.objectives), index=numbers)
         frame.insert(0, "arm", [self.problem.arms[arm] for arm in arms])
         if self.items is not None:
-            frame.insert(1, ITEM, self._blocks)
+            frame.insert(1, ITEM, self._told_items)
         return frame
 
     def rank(
@@ -620,7 +671,7 @@ class Session:
         """Places of the items of the results told, -1 of those without one."""
         if self.items is None:
             return []
-        return [self.items.place(name) if name else -1 for name in self._blocks]
+        return [self.items.place(name) if name else -1 for name in self._told_items]
 
     def _would_spend(self, amount: float) -> dict[str, int]:
         """Ask a twin what it would measure for a further amount.

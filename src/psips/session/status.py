@@ -104,8 +104,8 @@ class Status:
     covariances : (n, d, d) array
         Of the means of the answers.
     items : str
-        With blocks, once every arm was measured on every item: what is known of them, and of
-        what they stand for. Before, if the question is of these items alone, that it is.
+        Once every arm was measured on every item of a list: what is known of them, and of what
+        they stand for. Before, if the question is of these items alone, that it is.
     exact : str
         Which metrics are taken for exact because their results repeat; empty if none are.
     """

@@ -211,7 +211,7 @@ def savings(
         Nothing for rules that a tolerance is not made for, and where results share items
         that are not given.
     """
-    if problem.blocks and not items:
+    if problem.has_items and not items:
         return ()  # results without their items tell less
     x = problem.inward(problem.compared(told.values))
     found = []

@@ -95,8 +95,8 @@ def verdicts_of(problem: Problem, engine: Engine, *, lacking: bool = True) -> li
     >>> problem = Problem(objectives=["yield"], covariance=[1], arms=["A", "B"])
     >>> session = Session(problem, rng=1)
     >>> for value in (3.0, 4.0, 5.0):
-    ...     session.tell("A", [value])
-    ...     session.tell("B", [value - 9.0])
+    ...     receipt = session.tell("A", [value])
+    ...     receipt = session.tell("B", [value - 9.0])
     >>> [(one.answer, one.verdict, one.reason) for one in verdicts_of(problem, session.engine)]
     [('A', 'in', 'beats every rival'), ('B', 'out', 'dominated by A')]
     """
@@ -105,7 +105,7 @@ def verdicts_of(problem: Problem, engine: Engine, *, lacking: bool = True) -> li
         if problem.marginal:
             why = "no proof is known for features unless the covariance is given"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
-    if problem.blocks:
+    if problem.has_items:
         why = "no proof is known where results share items"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
     if problem.limited:

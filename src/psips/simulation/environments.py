@@ -275,7 +275,7 @@ class ItemEnvironment(Environment):
     Parameters
     ----------
     problem : Problem
-        With blocks.
+        Whose arms share items.
     means : (K, d) array or DataFrame
         One row per arm.
     noise : ItemNoise
@@ -286,7 +286,7 @@ class ItemEnvironment(Environment):
     Examples
     --------
     >>> from psips.problem.item_noise import read_item_noise
-    >>> problem = Problem(objectives=["score"], arms=["A", "B"], blocks=True)
+    >>> problem = Problem(objectives=["score"], arms=["A", "B"], items=True)
     >>> noise = read_item_noise(problem, [1.0], 0.99)
     >>> trial = ItemEnvironment(problem, [[0.0], [5.0]], noise).start(rng=1)
     >>> bool(abs(trial.pull("B") - trial.pull("A") - 5.0) < 1.0)
@@ -357,7 +357,7 @@ def environment_of(instance: Instance) -> Environment:
     >>> type(environment_of(instance("random-bernoulli"))).__name__
     'BernoulliEnvironment'
     """
-    if instance.problem.blocks:
+    if instance.problem.has_items:
         if instance.items is None or instance.results is not None:
             raise InputError(
                 "to simulate results that share items, say how much of their variance is "

@@ -92,8 +92,8 @@ def simulate(
         session = Session(problem, rng=rng)
         trial = environment.start(rng)
         while not session.done:
-            arm = session.ask()
-            session.tell(arm, trial.pull(arm))
+            ticket = session.ask()
+            session.tell(ticket, trial.pull(ticket))
 
     Parameters
     ----------

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from psips.errors import InputError, quote
+from psips.input.seeds import Seed, whole_seed
 from psips.problem import Problem
 from psips.problem.instances import Instance
 from psips.rules import SAMPLING, Rules
@@ -170,7 +171,8 @@ def simulate_many(
     instance: Instance,
     *,
     runs: int = 100,
-    seed: int = 0,
+    seed: Seed = None,
+    rng: Seed = None,
     jobs: int = 1,
     max_results: int = 10**6,
     target: Any = None,
@@ -187,8 +189,9 @@ def simulate_many(
     ----------
     instance : Instance
     runs : int
-    seed : int
-        Run i uses the i-th child of ``SeedSequence(seed)``.
+    seed, rng : int, SeedSequence or Generator
+        Two names of the same thing; 0 if left out. Run i uses the i-th child of
+        ``SeedSequence(seed)``, whose seed is drawn if none is given as a whole number.
     jobs : int
         Runs at a time, in threads (the compiled loop leaves Python free); -1 for all cores.
         Within `psips.simulation.cluster.on_dask` the runs are done on a cluster instead.
@@ -208,7 +211,9 @@ def simulate_many(
         Fields of `Rules`.
     """
     _check_whole("runs", runs, 1, MOST_RUNS)
-    _check_whole("seed", seed, 0)
+    whole = whole_seed(rng, seed)
+    whole = 0 if whole is None else whole
+    _check_whole("seed", whole, 0)
     if jobs != -1:
         _check_whole("jobs", jobs, 1)
     chosen = read_rules(instance.problem, rules, choices, goal)
@@ -228,7 +233,7 @@ def simulate_many(
         verdicts=verdicts,
     )
     begin = perf_counter()
-    children = np.random.SeedSequence(seed).spawn(runs)
+    children = np.random.SeedSequence(whole).spawn(runs)
     each = spread(partial(one, cap=max_results), children, jobs, progress)
     seconds = perf_counter() - begin
     settings = {
@@ -236,7 +241,7 @@ def simulate_many(
         "params": dict(instance.params),
         "rules": chosen.to_dict(),
         "runs": runs,
-        "seed": seed,
+        "seed": whole,
         "max_samples": max_results,
         **({} if budget is None else {"budget": budget}),
         **({} if goal is None else {"goal": goal}),

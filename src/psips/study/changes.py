@@ -10,7 +10,7 @@ from psips.study.conduct import read_reason, read_text
 from psips.study.exactness import check_correction
 from psips.study.inputs import read_count
 from psips.study.journal import Decide, Entry
-from psips.study.ledger import Result
+from psips.study.ledger import Result, id_of
 from psips.study.requests import CANCEL, CLOSE, CONFIRM, CORRECT, WITHDRAW, Request
 from psips.study.schema import CLOSED, CONFIRMED, CORRECTED, WITHDRAWN
 from psips.study.state import State
@@ -24,7 +24,8 @@ def find_result(ticket: str | None, number: int | None) -> Find:
     if (ticket is None) == (number is None):
         raise InputError("name the result by its ticket or by its number, one of the two")
     if ticket is not None:
-        return lambda state: state.ledger.result_of(ticket)
+        name = id_of(ticket)
+        return lambda state: state.ledger.result_of(name)
     whole = read_count("the number of a result", number, 1)
     return lambda state: state.ledger.result(whole)
 
@@ -84,13 +85,14 @@ def withdrawal(find: Find, reason: str) -> Change:
 def cancellation(tickets: Sequence[str], reason: str) -> Change:
     """Take back tickets."""
     reason = read_text("a reason", reason)
-    given = {"tickets": [str(t) for t in dict.fromkeys(tickets)], "reason": reason}
+    names = list(dict.fromkeys(map(id_of, tickets)))
+    given = {"tickets": names, "reason": reason}
 
     def decide(state: State, _: str) -> Entry | None:
-        for ticket in tickets:
-            if state.ledger.ticket(ticket).result is not None:
-                raise InputError(f"ticket {ticket!r} has a result: withdraw the result instead")
-        waiting = [t for t in dict.fromkeys(tickets) if t in state.ledger.waiting]
+        for name in names:
+            if state.ledger.ticket(name).result is not None:
+                raise InputError(f"ticket {name!r} has a result: withdraw the result instead")
+        waiting = [name for name in names if name in state.ledger.waiting]
         payload = {"results": [], "tickets": waiting, "reason": reason}
         return (WITHDRAWN, payload) if waiting else None
 

@@ -186,7 +186,7 @@ def draft_design(
         },
         arms=arms,
         partial=not whole.all(),
-        blocks=between is not None,
+        items=between is not None,
     )
     left_out |= {ITEM: why_not} if why_not else {}
     left_out |= dict.fromkeys(found, "was not chosen")
@@ -251,7 +251,11 @@ def as_toml(draft: Draft) -> str:
         "# 95% confidence, if they are the same for all arms).",
         'covariance = "per-arm"',
         *(["partial = true  # a result may lack values"] if problem.partial else []),
-        *(["blocks = true  # arms share the items of column 'item'"] if problem.blocks else []),
+        *(
+            ["items = true  # arms share the items of column 'item'"]
+            if problem.has_items
+            else []
+        ),
     ]
     if all(scale.binary for scale in problem.scales):
         lines.append('noise = "bernoulli"  # of simulated results')

@@ -26,7 +26,7 @@ def as_csv(study: Study) -> str:
     kept = list(dict.fromkeys(name for result in results for name in result.kept or ()))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    item = [ITEM] if state.problem.blocks else []
+    item = [ITEM] if state.problem.has_items else []
     header = [*COLUMNS, *item, *map(as_cell, state.problem.objectives)]
     writer.writerow([*header, "corrected", "withdrawn", "held", *map(as_cell, kept)])
     for result in results:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 from psips.errors import InputError, quote
+from psips.session import tickets
 from psips.study.inputs import stamp
 
 Values = tuple[float | None, ...]  # in the order of the objectives; None is missing
@@ -22,9 +23,8 @@ def tag_of(identity: str, key: str) -> str:
     return hashlib.sha256(f"{identity}:{key}".encode()).hexdigest()[:6]
 
 
-@dataclass(slots=True)
-class Ticket:
-    """One measurement that was asked for.
+class Ticket(tickets.Ticket):
+    """One measurement that was asked for, as a study keeps it; its text is the arm's name.
 
     Parameters
     ----------
@@ -40,16 +40,42 @@ class Ticket:
         Number of its result, once told.
     cancelled : bool
     item : str or None
-        With blocks, what to measure the arm on.
+        What to measure the arm on, if the arms share items.
     """
 
-    id: str
-    arm: str
+    __slots__ = ("asked", "cancelled", "expires", "result")
     asked: str
-    expires: str | None = None
-    result: int | None = None
-    cancelled: bool = False
-    item: str | None = None
+    expires: str | None
+    result: int | None
+    cancelled: bool
+
+    def __new__(
+        cls,
+        id: str,
+        arm: str,
+        asked: str,
+        expires: str | None = None,
+        result: int | None = None,
+        cancelled: bool = False,
+        item: str | None = None,
+    ) -> Self:
+        """Make a ticket."""
+        ticket = super().__new__(cls, arm, item, id)
+        ticket.asked, ticket.expires = asked, expires
+        ticket.result, ticket.cancelled = result, cancelled
+        return ticket
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return tuple(self.to_dict().values())
+
+    _ADVICE = (
+        "study.ask() returns one ticket, not a list: write ticket = study.ask(), or "
+        "study.ask(1) for a list"
+    )
+
+    @property
+    def _former(self) -> tuple[Any, ...]:
+        return (self,)
 
     def state(self, at: str) -> str:
         """Return ``"told"``, ``"cancelled"``, ``"expired"`` or ``"open"``."""
@@ -62,10 +88,20 @@ class Ticket:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the ticket as plain data."""
-        plain = asdict(self)
-        if self.item is None:
-            del plain["item"]
-        return plain
+        return {
+            "id": self.id,
+            "arm": self.arm,
+            "asked": self.asked,
+            "expires": self.expires,
+            "result": self.result,
+            "cancelled": self.cancelled,
+            **({} if self.item is None else {"item": self.item}),
+        }
+
+
+def id_of(ticket: object) -> str:
+    """Return the id of a ticket that is given as such, or by its id."""
+    return ticket.id if isinstance(ticket, tickets.Ticket) and ticket.id else str(ticket)
 
 
 @dataclass(slots=True)
@@ -93,7 +129,7 @@ class Result:
     kept : dict or None
         Other columns of the file it came in, if they were to be kept.
     item : str or None
-        With blocks, what the arm was measured on.
+        What the arm was measured on, if the arms share items.
     """
 
     number: int

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from psips.errors import InputError, quote
+from psips.errors import InputError
 from psips.input.files import shown
 from psips.problem import Problem
 from psips.problem.goals_and_budget import LIKE_THESE
@@ -37,11 +37,6 @@ def registration(
     choices: dict[str, Any],
 ) -> tuple[str, dict[str, Any]]:
     """Check a design; return the name of the study and the payload of its first event."""
-    if "rng" in choices:
-        raise InputError(
-            f"a study records its seed: give seed=7, a whole number, instead of "
-            f"rng={quote(choices['rng'])}"
-        )
     if not isinstance(problem, Problem):
         file = read_problem_file(problem)
         problem = file.problem

@@ -21,7 +21,7 @@ from psips.problem.measurements import (
     summary_column,
 )
 from psips.session.items import read_item
-from psips.study.ledger import Ledger, Values
+from psips.study.ledger import Ledger, Values, id_of
 
 TICKET = "ticket"  # the column that names the ticket
 
@@ -166,8 +166,9 @@ def asked_row(problem: Problem, ledger: Ledger, row: Row) -> dict[str, Any]:
 
     A ticket says what arm and item are meant, whether they stand next to it or not.
     """
-    ticket, arm, item = (_text(row.cells.get(column)) for column in (TICKET, ARM, ITEM))
-    item = item if problem.blocks else None
+    ticket = _ticket(row.cells.get(TICKET))
+    arm, item = (_text(row.cells.get(column)) for column in (ARM, ITEM))
+    item = item if problem.has_items else None
     with suppress(InputError):
         asked = ledger.ticket(ticket or "")
         arm, item = arm or asked.arm, item or asked.item
@@ -188,7 +189,7 @@ def _read_row(
     """Return a result, or everything that is wrong with it."""
     wrong: list[str] = []
     values: list[float | None] = []
-    name, arm = _text(cells.get(TICKET)), _text(cells.get(ARM))
+    name, arm = _ticket(cells.get(TICKET)), _text(cells.get(ARM))
     try:
         arm = _find_arm(problem, ledger, name, arm)
     except InputError as error:
@@ -226,8 +227,8 @@ def _find_arm(problem: Problem, ledger: Ledger, name: str | None, arm: str | Non
 def _find_item(
     problem: Problem, ledger: Ledger, name: str | None, item: str | None
 ) -> str | None:
-    """Return the item of a result: its own, or that of its ticket; None without blocks."""
-    if not problem.blocks:  # a column of this name is one of the others
+    """Return the item of a result: its own, or that of its ticket; None for none."""
+    if not problem.has_items:  # a column of this name is one of the others
         return None
     if item is not None:
         item = read_item(item, problem.items)
@@ -271,6 +272,11 @@ def _text(cell: Any) -> str | None:
     if cell is None or cell == "" or (isinstance(cell, float) and math.isnan(cell)):
         return None
     return str(cell)
+
+
+def _ticket(cell: Any) -> str | None:
+    """Return the id of a ticket; None for an empty cell."""
+    return _text(id_of(cell) if isinstance(cell, str) else cell)
 
 
 def _number(problem: Problem, c: int, cell: Any) -> float | None:

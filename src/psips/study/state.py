@@ -122,10 +122,10 @@ class State:
     def choose(self, n: int, at: str) -> list[dict[str, str]]:
         """Choose the next arms, and items; the session moves on, so an event must follow."""
         self.set_pending(at)
-        found = self.asker.ask(n)
-        if self.problem.blocks:
-            return [{"arm": arm, "item": item} for arm, item in found]
-        return [{"arm": arm} for arm in found]
+        return [
+            {"arm": t.arm, **({} if t.item is None else {"item": t.item})}
+            for t in self.asker.ask(n)
+        ]
 
     def set_pending(self, at: str) -> None:
         """Make the sessions count as pending the tickets that are open at a time."""
@@ -335,7 +335,7 @@ class State:
             data = {
                 "version": VERSION,
                 "engines": [session.engine.snapshot() for session in self.sessions],
-                **({"items": self._items()} if self.problem.blocks else {}),
+                **({"items": self._items()} if self.problem.has_items else {}),
                 "exact": [session.kept_exact().get("exact") for session in self.sessions],
                 "ledger": self.ledger.snapshot(),
                 "keys": self.keys,

@@ -8,12 +8,14 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from psips.diagnostics import Diagnosis
 from psips.errors import InputError, quote
+from psips.input.former_names import read_renamed
+from psips.input.seeds import Seed, whole_seed
 from psips.problem import Problem
 from psips.problem.goals_and_budget import THESE
 from psips.problem.instances import Results
@@ -23,6 +25,8 @@ from psips.session.card import Card, card_of
 from psips.session.dominance import MAX_COMPARED, Comparisons
 from psips.session.headline import ASK, COMPARE, CONFIRM, ENTER, HELD, REPORT, Waiting
 from psips.session.status import Status
+from psips.session.tickets import Receipt
+from psips.session.tickets import Ticket as SessionTicket
 from psips.session.tolerance_report import Saving, savings, suggested
 from psips.store import WHOLE_LOG, DamagedError, Event, Store, broken_links, opened
 from psips.study import changes
@@ -36,7 +40,7 @@ from psips.study.inputs import (
     stamp,
 )
 from psips.study.journal import Clock, Entry, Journal
-from psips.study.ledger import Result, Ticket
+from psips.study.ledger import Result, Ticket, id_of
 from psips.study.outliers import FarValueWarning
 from psips.study.people import read_key
 from psips.study.registration import registration
@@ -46,13 +50,14 @@ from psips.study.rows import Row
 from psips.study.schema import ASKED
 from psips.study.spread import diagnosis_of
 from psips.study.state import State
-from psips.study.telling import Receipt, Telling, read_rows
+from psips.study.telling import Telling, read_rows
 from psips.study.verification import Verification, replay_log, verify_log
 
 if TYPE_CHECKING:
     import pandas as pd
 
 DEFAULT_STORE = "sqlite:///psips.db"
+Wait = float | timedelta | None  # seconds, or a timedelta
 
 
 class Study:
@@ -88,7 +93,8 @@ class Study:
         *,
         name: str | None = None,
         rules: Rules | None = None,
-        seed: int | None = None,
+        seed: Seed = None,
+        rng: Seed = None,
         conduct: Conduct | Mapping[str, Any] | None = None,
         budget: float | None = None,
         goal: str | None = None,
@@ -111,8 +117,9 @@ class Study:
             The problem's name if left out.
         rules : Rules, optional
             Or its fields by keyword.
-        seed : int, optional
-            Drawn and recorded if left out.
+        seed, rng : int, SeedSequence or Generator
+            Two names of the same thing. A whole number is recorded as the seed; if none is
+            given, one is drawn, from the generator if there is one.
         conduct : Conduct or its fields, optional
             What is held for confirmation, and how results may be changed; the table
             ``[study]`` of a problem file if left out.
@@ -134,7 +141,16 @@ class Study:
             Fields of `Rules`.
         """
         name, payload = registration(
-            problem, name, rules, seed, conduct, budget, goal, time_limit, of, choices
+            problem,
+            name,
+            rules,
+            whole_seed(rng, seed),
+            conduct,
+            budget,
+            goal,
+            time_limit,
+            of,
+            choices,
         )
         with opened(store, create=True) as found:
             journal = Journal(name, found, clock, user)
@@ -226,28 +242,33 @@ class Study:
         """Results that do not count until they are confirmed or corrected."""
         return tuple(self.state.ledger.held)
 
+    @overload
     def ask(
-        self,
-        n: int = 1,
-        *,
-        expires: float | timedelta | None = None,
-        key: str | None = None,
-    ) -> list[Ticket]:
-        """Give out tickets for the next ``n`` measurements.
+        self, n: None = None, *, expires: Wait = None, key: str | None = None
+    ) -> Ticket: ...
+
+    @overload
+    def ask(self, n: int, *, expires: Wait = None, key: str | None = None) -> list[Ticket]: ...
+
+    def ask(
+        self, n: int | None = None, *, expires: Wait = None, key: str | None = None
+    ) -> Ticket | list[Ticket]:
+        """Give out a ticket for the next measurement, or a list of the next ``n``.
 
         Tickets that are open count as pulled in the choice. Asking is allowed after the stop,
         but not beyond the budget or the time limit.
 
         Parameters
         ----------
-        n : int
-            How many; fewer are given out where the budget or the list of items ends.
+        n : int, optional
+            How many; a list is returned if it is given, shorter where the budget or the list
+            of items ends.
         expires : seconds or timedelta, optional
             After which a ticket no longer counts as pending; a late result is still taken.
         key : str, optional
             Of the event: asked again with the same key, the same tickets are returned.
         """
-        n = read_count("the number of tickets", n, 1, MAX_COUNT)
+        many = 1 if n is None else read_count("the number of tickets", n, 1, MAX_COUNT)
         wait = None if expires is None else read_wait(expires)
         key = read_key(key)
 
@@ -255,25 +276,27 @@ class Study:
             first = len(state.ledger.tickets) + 1
             tickets = [
                 {"id": state.ledger.ticket_id(number, key), **chosen}
-                for number, chosen in enumerate(state.choose(n, at), start=first)
+                for number, chosen in enumerate(state.choose(many, at), start=first)
             ]
             until = None if wait is None else stamp(datetime.fromisoformat(at) + wait)
             return ASKED, {"tickets": tickets, "expires": until}
 
-        request = Request(ASKING, lambda _: {"n": n, "expires": duration(wait)})
+        request = Request(ASKING, lambda _: {"n": many, "expires": duration(wait)})
         state, recorded = self._journal.record(request, decide, key, chosen=True)
         assert recorded is not None
-        return state.ledger.tickets[recorded.first - 1 :][: recorded.size]
+        made = state.ledger.tickets[recorded.first - 1 :][: recorded.size]
+        return made[0] if n is None else made
 
     def tell(
         self,
         arm: Any = None,
         values: Any = None,
         *,
-        ticket: str | None = None,
-        block: str | None = None,
+        ticket: Ticket | str | None = None,
+        item: str | None = None,
         strict: bool = False,
         key: str | None = None,
+        block: str | None = None,
     ) -> Receipt:
         """Record one result, by its ticket or, without one, by its arm; or a table of many.
 
@@ -287,29 +310,34 @@ class Study:
             What was measured, or the ticket that asked for it. A table is `tell_many`'s.
         values : mapping by objective, sequence in their order, or number if there is one
             Left out with a DataFrame.
-        ticket : str, optional
-            The name of a ticket; the arm can then be left out, and the item with blocks.
-        block : str, optional
-            With blocks, the item that the arm was measured on.
+        ticket : Ticket or str, optional
+            A ticket or its id; arm and item can then be left out.
+        item : str, optional
+            The item that the arm was measured on, if the arms share items.
         strict : bool
             Whether to refuse a value that would be warned of.
         key : str, optional
             Of the event: told again with the same key, it counts once.
+        block
+            The former name of ``item``.
         """
+        item = read_renamed("item", item, "block", block)
         if is_frame(arm):
             if values is not None or ticket is not None:
                 raise InputError("a table of results has its values in it: give nothing else")
             return self.tell_many(arm, strict=strict, key=key)
-        if isinstance(arm, Ticket):
-            arm, ticket = arm.arm, arm.id if ticket is None else ticket
+        if isinstance(arm, SessionTicket):
+            ticket = (arm.id or None) if ticket is None else ticket
+            arm, item = arm.arm, arm.item if item is None else item
+        ticket = None if ticket is None else id_of(ticket)
         if values is None:
             raise nothing_told(arm if ticket is None else ticket)
         if arm is None and ticket is None:
             raise nothing_told(None, values)
         row = dict(zip(self.problem.objectives, self._read(values), strict=True))
-        if block is not None and not self.problem.blocks:
-            raise InputError(f"the problem has no items, got {quote(block)}: leave it out")
-        rows = [Row("", {**row, ITEM: block, "ticket": ticket, "arm": arm})]
+        if item is not None and not self.problem.has_items:
+            raise InputError(f"the problem has no items, got {quote(item)}: leave it out")
+        rows = [Row("", {**row, ITEM: item, "ticket": ticket, "arm": arm})]
         return self._tell(Telling(self.name, rows, strict), key)
 
     def tell_file(
@@ -397,7 +425,7 @@ class Study:
         self,
         values: Any,
         *,
-        ticket: str | None = None,
+        ticket: Ticket | str | None = None,
         result: int | None = None,
         reason: str = "",
         key: str | None = None,
@@ -411,7 +439,7 @@ class Study:
         ----------
         values : mapping by objective, sequence in their order, or number if there is one
             A mapping has the values that change; the others stay.
-        ticket, result : str or int
+        ticket, result : Ticket, str or int
             Which result: the ticket it was told for, or its number.
         reason : str
             For the log.
@@ -425,7 +453,7 @@ class Study:
     def withdraw(
         self,
         *,
-        ticket: str | None = None,
+        ticket: Ticket | str | None = None,
         result: int | None = None,
         reason: str = "",
         key: str | None = None,
@@ -434,7 +462,7 @@ class Study:
 
         Parameters
         ----------
-        ticket, result : str or int
+        ticket, result : Ticket, str or int
             Which result: the ticket it was told for, or its number.
         reason : str
             For the log.
@@ -466,8 +494,8 @@ class Study:
         user = self._journal.by["user"]
         return self._change(changes.confirmation(result, event, user, reason), key)
 
-    def cancel(self, *tickets: str, reason: str = "", key: str | None = None) -> None:
-        """Take back tickets that will have no result: they no longer count as pending."""
+    def cancel(self, *tickets: Ticket | str, reason: str = "", key: str | None = None) -> None:
+        """Take back tickets, or ids, without a result to come: they no longer are pending."""
         self._change(changes.cancellation(tickets, reason), key)
 
     def close(self, reason: str = "", *, key: str | None = None) -> None:

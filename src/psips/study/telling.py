@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from psips.errors import InputError
 from psips.problem import Problem
 from psips.problem.measurements import is_frame, means_refused, summary_column
+from psips.session import Receipt
 from psips.session.arguments import check_listed
 from psips.study.deliveries import Delivery, check_repetition
 from psips.study.exactness import check_exact
@@ -16,29 +17,6 @@ from psips.study.outliers import find_far_values
 from psips.study.rows import ProblemsError, Row, asked_row, check_rows
 from psips.study.schema import TOLD
 from psips.study.state import Recorded, State
-
-
-class Receipt(NamedTuple):
-    """What became of results: numbers of the new ones, how many were known, whether it stopped.
-
-    ``warnings`` has a sentence for each value that is too far from the others to be noise,
-    ``held`` are the results that wait for confirmation now because of these: new ones, and
-    earlier ones of an arm that they contradict. ``waits`` is the number of the event, if it is
-    a change that another person has to confirm; ``released`` are results that were held and
-    count after a change, because nothing contradicts them any more; ``skipped`` are the lines
-    of a file that were left out. ``exact`` says which metrics are taken for exact from these
-    results on, or no longer are.
-    """
-
-    numbers: tuple[int, ...]
-    known: int
-    stopped: bool
-    warnings: tuple[str, ...] = ()
-    held: tuple[int, ...] = ()
-    waits: int | None = None
-    released: tuple[int, ...] = ()
-    skipped: tuple[str, ...] = ()
-    exact: str = ""
 
 
 def read_rows(problem: Problem, given: Any) -> Iterable[Row]:

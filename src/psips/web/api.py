@@ -282,7 +282,7 @@ def tell(who: Recorder, at: At, order: Tell) -> dict[str, Any]:
             order.arm,
             order.values,
             ticket=order.ticket,
-            block=order.item,
+            item=order.item,
             strict=order.strict,
             key=order.key,
         )
@@ -353,4 +353,6 @@ def receipt_data(receipt: Receipt) -> dict[str, Any]:
         "warnings": list(receipt.warnings),
         "held": list(receipt.held),
         "waits": receipt.waits,
+        "released": list(receipt.released),
+        "exact": receipt.exact,
     }

@@ -8,12 +8,14 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from http.client import HTTPException
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from psips.errors import InputError, quote, unknown
+from psips.input.former_names import read_renamed
+from psips.session.tickets import Receipt, Ticket
 from psips.web.addresses import slug
 
 if TYPE_CHECKING:
@@ -56,9 +58,9 @@ class ServerError(InputError):
 class Client:
     """A study elsewhere: ask, tell, be told when to stop.
 
-    A program written for a `Session` works with a client in its place. Results are told for
-    the tickets that this client asked for, the oldest of an arm first; a result of another
-    arm is told by its arm. Every request has a key of its own and is repeated with it if
+    A program written for a `Session` works with a client in its place. A result that is told
+    by its arm counts for the oldest ticket of the arm that this client has asked for, if there
+    is one. Every request has a key of its own and is repeated with it if
     no answer comes, so nothing is recorded twice.
 
     Parameters
@@ -91,7 +93,7 @@ class Client:
         self._token = token
         self._timeout = timeout
         self.study = self._choose(study)
-        self._tickets: dict[tuple[str, str], deque[str]] = {}  # asked for here and not yet told
+        self._waiting: dict[tuple[str, str | None], deque[str]] = {}  # ids not yet told, by ask
 
     def _choose(self, study: str | None) -> str:
         names = [row["study"] for row in self._send("GET", "")["studies"]]
@@ -106,8 +108,17 @@ class Client:
             raise unknown("study", study, names)
         return study
 
-    def ask(self, n: int | None = None) -> Any:
-        """Return the arm to measure next, or the next ``n``; with items (arm, item) for each.
+    @overload
+    def ask(self, n: None = None) -> Ticket: ...
+
+    @overload
+    def ask(self, n: int) -> list[Ticket]: ...
+
+    def ask(self, n: int | None = None) -> Ticket | list[Ticket]:
+        """Return a ticket for the next measurement, or a list of the next ``n``.
+
+        The ticket's text is the arm to measure; its item, if the arms share items, is what to
+        measure it on.
 
         Parameters
         ----------
@@ -115,68 +126,97 @@ class Client:
             How many; a list is returned if it is given.
         """
         body = {"n": 1 if n is None else n, "anyway": True}
-        tickets = self._post("ask", body)["tickets"]
+        given = self._post("ask", body)["tickets"]
+        tickets = [Ticket(str(t["arm"]), t.get("item"), str(t["id"])) for t in given]
         for ticket in tickets:
-            asked = _asked(ticket["arm"], ticket.get("item"))
-            self._tickets.setdefault(asked, deque()).append(ticket["id"])
-        found = [(t["arm"], t["item"]) if "item" in t else str(t["arm"]) for t in tickets]
-        return found[0] if n is None else found
+            self._waiting.setdefault((ticket.arm, ticket.item), deque()).append(ticket.id)
+        return tickets[0] if n is None else tickets
 
-    def tell(self, arm: Any, values: Any = None, *, block: str | None = None) -> dict[str, Any]:
+    def tell(
+        self,
+        arm: Any,
+        values: Any = None,
+        *,
+        item: str | None = None,
+        block: str | None = None,
+    ) -> Receipt:
         """Record one result, or a table of many, and return what became of it.
 
         Parameters
         ----------
-        arm : str or DataFrame
-            A DataFrame has a column ``arm`` or ``ticket`` and a column per objective.
+        arm : Ticket, str or DataFrame
+            What was measured: the ticket that asked for it, or the arm. A DataFrame has a
+            column ``arm`` or ``ticket`` and a column per objective.
         values : mapping by objective, sequence in their order, or number if there is one
             Left out with a DataFrame.
-        block : str, optional
-            The item that was measured, if the arms share items.
+        item : str, optional
+            The item that was measured, if the arms share items; that of the ticket if there
+            is one.
+        block
+            The former name of ``item``.
         """
+        item = read_renamed("item", item, "block", block)
         if hasattr(arm, "to_dict"):
             if values is not None:
                 raise InputError("a table of results has its values in it: give nothing else")
             rows = [{k: _plain(v) for k, v in row.items()} for row in arm.to_dict("records")]
-            return self._post("tell-many", {"rows": rows})
-        waiting = self._tickets.get(_asked(arm, block))
+            return _receipt(self._post("tell-many", {"rows": rows}))
+        waiting = self._waiting.get(_asked(arm, item), deque())
+        ticket = arm.id if isinstance(arm, Ticket) else ""
+        ticket = ticket or (waiting[0] if waiting else "")
         body: dict[str, Any] = {"values": _plain(values)}
-        named = {"arm": str(arm)} | ({} if block is None else {"item": str(block)})
-        body |= {"ticket": waiting[0]} if waiting else named
+        body |= {"ticket": ticket} if ticket else {"arm": str(arm)}
+        body |= {} if item is None else {"item": str(item)}
         told = self._post("tell", body)
-        if waiting:
-            waiting.popleft()
-        return told
+        if ticket in waiting:
+            waiting.remove(ticket)
+        return _receipt(told)
 
-    def cancel(self, arm: str, n: int = 1, *, block: str | None = None) -> None:
+    def cancel(
+        self,
+        arm: Ticket | str,
+        n: int = 1,
+        *,
+        item: str | None = None,
+        block: str | None = None,
+    ) -> None:
         """Take back asks of this client that will have no result.
 
         Parameters
         ----------
-        arm : str
+        arm : Ticket or str
+            The ticket of the ask, or the arm that was asked for.
         n : int
-            How many times.
-        block : str, optional
-            The item that was asked for with the arm.
+            How many asks of an arm.
+        item : str, optional
+            The item that was asked for with the arm; that of the ticket if there is one.
+        block
+            The former name of ``item``.
         """
-        waiting = self._tickets.get(_asked(arm, block), deque())
-        if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= len(waiting):
+        item = read_renamed("item", item, "block", block)
+        waiting = self._waiting.get(_asked(arm, item), deque())
+        if isinstance(arm, Ticket) and arm.id and n == 1:
+            tickets = [arm.id]
+        elif isinstance(n, int) and not isinstance(n, bool) and 1 <= n <= len(waiting):
+            tickets = [waiting[i] for i in range(n)]
+        else:
             raise InputError(
                 f"arm {quote(str(arm))} has {len(waiting)} asks of this client without a "
                 f"result, so {quote(n)} cannot be taken back"
             )
-        self._post("cancel", {"tickets": [waiting[i] for i in range(n)]})
-        for _ in range(n):
-            waiting.popleft()
+        self._post("cancel", {"tickets": tickets})
+        for ticket in tickets:
+            if ticket in waiting:
+                waiting.remove(ticket)
 
-    def correct(self, result: int, values: Any, reason: str = "") -> dict[str, Any]:
+    def correct(self, result: int, values: Any, reason: str = "") -> Receipt:
         """Replace values of the result with this number; the old ones stay in the log."""
         body = {"result": result, "values": _plain(values), "reason": reason}
-        return self._post("correct", body)
+        return _receipt(self._post("correct", body))
 
-    def withdraw(self, result: int, reason: str = "") -> dict[str, Any]:
+    def withdraw(self, result: int, reason: str = "") -> Receipt:
         """Take the result with this number out of the count, for good."""
-        return self._post("withdraw", {"result": result, "reason": reason})
+        return _receipt(self._post("withdraw", {"result": result, "reason": reason}))
 
     def status(self) -> dict[str, Any]:
         """Return what is known now, as ``psips study status --json`` prints it, and more."""
@@ -298,6 +338,22 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and value != value else value
 
 
-def _asked(arm: object, item: object) -> tuple[str, str]:
-    """Return what tickets are kept under."""
-    return str(arm), "" if item is None else str(item)
+def _asked(arm: object, item: object) -> tuple[str, str | None]:
+    """Return what ids of tickets are kept under: the arm, and the item given or asked for."""
+    if item is None and isinstance(arm, Ticket):
+        item = arm.item
+    return str(arm), None if item is None else str(item)
+
+
+def _receipt(data: Mapping[str, Any]) -> Receipt:
+    """Read what a server says of results."""
+    return Receipt(
+        tuple(data["results"]),
+        data["known"],
+        data["stopped"],
+        warnings=tuple(data["warnings"]),
+        held=tuple(data["held"]),
+        waits=data["waits"],
+        released=tuple(data.get("released", ())),  # servers of before say neither
+        exact=data.get("exact", ""),
+    )

@@ -58,7 +58,7 @@ def tell(request: Request, study: str, who: Recorder, at: At, sent: Sent) -> Res
     with at.study(who.name) as opened:
         objectives = opened.problem.objectives
         cells = {o: sent[f"value-{c}"].strip() for c, o in enumerate(objectives)}
-        item = {ITEM: sent["item"].strip() or None} if opened.problem.blocks else {}
+        item = {ITEM: sent["item"].strip() or None} if opened.problem.has_items else {}
         where = {"ticket": sent["ticket"].strip(), "arm": sent["arm"], **item}
         before = opened.state.seq
         try:

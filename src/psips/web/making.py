@@ -43,7 +43,7 @@ KINDS = {
     "log": "positive, by its logarithm",
     "exact": "exact, without noise",
 }
-FILES = ("arms", "answers", "truth", "theta", "results", "guess", "costs", "blocks")
+FILES = ("arms", "answers", "truth", "theta", "results", "guess", "costs", "items", "blocks")
 Making = Annotated[Person, Depends(owner)]
 
 
@@ -198,7 +198,7 @@ def _fields_of(draft: Draft) -> dict[str, str]:
         "options": "\n".join(problem.arms),
         "confidence": f"{PERCENT:g}",
         "partial": "yes" if problem.partial else "",
-        "blocks": "yes" if problem.blocks else "",
+        "blocks": "yes" if problem.has_items else "",
     }
     for k, (name, way, scale) in enumerate(
         zip(problem.objectives, problem.directions, problem.scales, strict=True)
@@ -250,7 +250,7 @@ def _design(sent: Posted) -> tuple[Problem, dict[str, Any]]:
         limits=[line.strip() for line in sent["limits"].splitlines() if line.strip()] or None,
         control=sent["control"].strip() or None,
         partial=bool(sent["partial"]),
-        blocks=bool(sent["blocks"]),
+        items=bool(sent["blocks"]),
     )
     return problem, _choices(sent)
 

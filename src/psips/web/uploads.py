@@ -89,7 +89,7 @@ def with_head(text: str, problem: Problem) -> bytes:
     mark = next((m for m in ("\t", ";", ",") if m in first), "\t")
     cells = [cell.strip().strip('"') for cell in first.split(mark)]
     if not {"arm", "ticket"} & set(cells):
-        names = ["arm", *([ITEM] if problem.blocks else []), *problem.objectives]
+        names = ["arm", *([ITEM] if problem.has_items else []), *problem.objectives]
         line = io.StringIO()
         csv.writer(line, delimiter=mark, lineterminator="").writerow(names)
         text = f"{line.getvalue()}\n{text}"

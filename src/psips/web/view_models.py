@@ -223,6 +223,6 @@ class Course:
 def course_of(study: Study) -> Course:
     """Take a copy of the results in their order."""
     problem, session = study.problem, study.state.session
-    exact = not (problem.tolerance or problem.blocks or session.goal)
+    exact = not (problem.tolerance or problem.has_items or session.goal)
     wanted = tuple(suggested(session.noisy, session.engine)) if exact else ()
     return Course(study.state.seq, history_of(study), tolerances=wanted)

@@ -6,7 +6,7 @@ from psips.errors import InputError
 from psips.problem.noise import KNOWN, WIDEST
 
 
-def check_blocks(unstructured: bool, noise: str, guess: object, partial: bool) -> None:
+def check_items(unstructured: bool, noise: str, guess: object, partial: bool) -> None:
     """Refuse what cannot be reckoned with where results share items."""
     what = ""
     if not unstructured:
@@ -22,7 +22,7 @@ def check_blocks(unstructured: bool, noise: str, guess: object, partial: bool) -
         raise InputError(f"items shared by the arms do not go with {what}: {instead}")
 
 
-def check_size_of_blocks(K: int, d: int) -> None:
+def check_number_of_arms(K: int, d: int) -> None:
     """Refuse more arms than their whole covariance has room for."""
     if K * d > WIDEST:
         raise InputError(
