@@ -122,7 +122,7 @@ def test_it_says_what_is_known(what: str, facts: list[str]) -> None:
 def test_a_card_says_what_a_page_says() -> None:
     """The same answer on top, and what to do next as a call."""
     study = things()["study"]
-    ticket = study.ask()[0]
+    ticket = study.ask()
     text = "".join(Page(study._repr_html_()).texts)
     look = look_at(study.state, ticket.asked, study.store)
     top = on_top(look, Person(None, OWNER))
