@@ -102,10 +102,14 @@ def test_llms_txt_names_every_page() -> None:
     assert [page for page in pages if page not in left_out and f"({page})" not in text] == []
 
 
-def test_the_citation_has_the_version() -> None:
+def test_there_is_one_version() -> None:
+    import tomllib
+
     from psips import __version__
 
     assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["version"] == __version__
 
 
 def test_links_of_the_site_that_lead_nowhere_are_seen(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from psips.report import report
 from psips.rules import Rules
 from psips.rules.promises import promise
 from psips.study import Study
+from psips.version import build_version
 
 ARMS = ["<script>alert(1)</script>", "B & C", "D $x$"]
 MEANS = {ARMS[0]: (1.0, 0.0), ARMS[1]: (0.0, 0.5), ARMS[2]: (1.5, 0.8)}
@@ -96,6 +97,7 @@ def test_everything_is_in_it(study: Study) -> None:
         study.state.hash,
         "every hash fits",
         "numpy " + np.__version__,
+        f"by psips {build_version()}",
         "Measured, not proven",
         "2030-01-02",
         "2 open",

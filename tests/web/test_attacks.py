@@ -450,6 +450,14 @@ def test_cookies_and_headers(served: Served) -> None:
     assert "server" not in answer.headers
 
 
+@pytest.mark.parametrize("file", ["", "/report.html", "/pulls.svg", "/results.csv"])
+def test_every_answer_has_a_policy(served: Served, file: str) -> None:
+    with served.visitor("owner") as browser:
+        policy = browser.get(f"{PATH}{file}").headers["content-security-policy"]
+    for part in ("default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'"):
+        assert part in policy
+
+
 def test_secure_behind_tls(served: Served) -> None:
     proxied = {"x-forwarded-proto": "https", "x-forwarded-for": "203.0.113.9"}
     with (

@@ -17,7 +17,10 @@ from psips.web.rendering import Visitor, desk_of, render
 
 router = APIRouter(include_in_schema=False)
 
-REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
+FILE_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+    "frame-ancestors 'none'; sandbox"
+)
 KEPT = "public, max-age=31536000, immutable"  # its name has its version
 
 
@@ -50,9 +53,8 @@ def picture(request: Request, study: str, figure: str, _: Visitor) -> Response:
     if figure not in drawn:
         raise RefusedError(NOT_FOUND, "there is no such figure")
     course = desk_of(request, study).course()
-    policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
-    headers = {"content-security-policy": policy}
-    return Response(drawn[figure](course), 200, headers, "image/svg+xml")
+    headers = {"content-security-policy": FILE_POLICY}
+    return Response(drawn[figure](course), 200, headers, "image/svg+xml; charset=utf-8")
 
 
 @router.get("/studies/{study}/results.csv")
@@ -83,7 +85,7 @@ def report(request: Request, study: str, _: Visitor) -> Response:
 
     desk = desk_of(request, study)
     text = request.app.state.desks.report(desk.name, write)
-    headers = {"content-security-policy": REPORT_POLICY}
+    headers = {"content-security-policy": FILE_POLICY}
     return Response(text, 200, headers, "text/html")
 
 
