@@ -203,6 +203,7 @@ def summary(file: Path) -> None:
     print("in the set:", *(f"{p} {f:.2f}" for p, f in zip(PROGRAMS, front, strict=True)))
     _compared("seconds", lines, lambda one: one["psips"]["seconds"])
     _compared("measuring", lines, lambda one: one["psips"]["measuring"])
+    _by_hyperfine(lines, x)
     loads = [line["load"] for line in lines]
     print(f"load {min(loads):.1f} to {max(loads):.1f}")
 
@@ -224,6 +225,45 @@ def _compared(what: str, lines: list[dict[str, Any]], seconds: Any) -> None:
         f"  with as many runs of each as it needs: {needed.mean():.1f} s, ratio of sums "
         f"{own.sum() / needed.sum():.3f}, median ratio {np.median(own / needed):.3f}"
     )
+
+
+def _by_hyperfine(lines: list[dict[str, Any]], x: Any) -> None:
+    """Print how often intervals of ratios of times hold the truth, and the sets by its means.
+
+    Ratios are those to the fastest that psips found, its own of geometric means, hyperfine's of
+    arithmetic ones, and so are the truths that they are compared with. Sets are those of
+    hyperfine's means, with memory and size as they are.
+    """
+    geometric, arithmetic = np.exp(x[..., 0].mean(axis=0)), np.exp(x[..., 0]).mean(axis=0)
+    epsilon = np.full(len(METRICS), TOLERANCE)
+    truth = np.stack([np.log(arithmetic), *x.mean(axis=0).T[1:]], axis=1)
+    held, right = np.zeros((len(lines), 2)), 0
+    for place, line in enumerate(lines):
+        own = np.array(line["psips"]["ratios"])  # (K, 3)
+        fastest = int(own[:, 0].argmin())
+        rest = [k for k in range(len(PROGRAMS)) if k != fastest]
+        held[place, 0] = _share(own[rest], geometric[rest] / geometric[fastest])
+        times = line["hyperfine"]["times"]
+        means = np.maximum([np.mean(one) for one in times], 1e-9)
+        errors = np.array([np.std(one, ddof=1) / math.sqrt(len(one)) for one in times]) / means
+        by = 1.645 * np.hypot(errors, errors[fastest])
+        ratio = means / means[fastest]
+        ends = np.stack([ratio, ratio * (1.0 - by), ratio * (1.0 + by)], axis=1)
+        held[place, 1] = _share(ends[rest], arithmetic[rest] / arithmetic[fastest])
+        seen = np.stack([np.log(means), *truth.T[1:]], axis=1)
+        beaten = (seen[:, None] >= seen[None, :]).all(axis=2) & (
+            seen[:, None] > seen[None, :]
+        ).any(axis=2)
+        right += is_right(-truth, ~beaten.any(axis=1), epsilon)
+    error = held.std(axis=0, ddof=1) / math.sqrt(len(lines)) * 1.96
+    for name, share, by in zip(("psips", "hyperfine"), held.mean(axis=0), error, strict=True):
+        print(f"{name}: {share:.0%} (± {by:.0%}) of its 90% intervals of ratios hold the truth")
+    print(f"sets by hyperfine's means: {right} of {len(lines)} right")
+
+
+def _share(intervals: Any, truth: Any) -> float:
+    """Return the share of intervals (n, 3) that hold the truth."""
+    return float(((intervals[:, 1] <= truth) & (truth <= intervals[:, 2])).mean())
 
 
 def _needed(line: dict[str, Any]) -> float:

@@ -173,10 +173,16 @@ def test_items_or_a_budget_may_end() -> None:
     assert 0.0 < found.probability < 1.0
     assert f"Pareto set of these items: {', '.join(found.pareto_set)}\n" in str(found)
     assert "all items were used without a stop, after 20 results of 20\n" in str(found)
+    assert f"● {found.pareto_set[0]}  " in str(found)
+    assert "● Pareto set;" in str(found)
     short = evaluate(list(SKILL), ITEMS, score, objectives=OBJECTIVES, seed=1, budget=18)
     assert short.results == 18
     assert short.pareto_set is None
     assert str(short).startswith("ended without a stop, after 18 results of 8,000\ncandidate")
+    given = {"objectives": OBJECTIVES, "seed": 1, "delta": 1e-6}
+    longer = evaluate(list(SKILL), ITEMS, score, budget=60, **given)
+    assert longer.pareto_set is None
+    assert "● candidate set;" in str(longer)
 
 
 def test_of_these_items_the_last_call_settles_all() -> None:

@@ -306,3 +306,23 @@ def test_the_command_line_asks_of_these_items(tmp_path) -> None:
         done = CliRunner().invoke(app, words)
         assert done.exit_code == 0, done.output
         assert Study.open(name, url).state.session.of == of
+
+
+def test_a_plan_says_how_many_measurements_there_are_at_most(tmp_path) -> None:
+    exam(tmp_path)
+    guess = """
+[noise_guess]
+covariance = [[1.0, 0.0], [0.0, 1.0]]
+between = 0.5
+
+[guess]
+A = [0.0, 0.0]
+B = [1.0, 1.0]
+C = [2.0, 2.0]
+"""
+    path = tmp_path / "exam.toml"
+    path.write_text(OF_THESE + guess)
+    words = ["plan", str(path), "--runs", "1", "--delta", "0.1", "--max-samples", "200"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert "at most 36, each arm on each of the 12 items." in done.stdout

@@ -16,6 +16,7 @@ pytest.importorskip("mcp.server.mcpserver")
 
 from mcp import Client, StdioServerParameters
 
+from psips import Study
 from psips.adapters.mcp import NOT_YET, server
 
 SOURCE = Path(__file__).parents[2] / "src"
@@ -138,7 +139,8 @@ def test_mistakes_are_sentences_and_record_nothing(tmp_path: Path) -> None:
 
 def test_a_ticket_told_twice_counts_once(tmp_path: Path) -> None:
     async def talking(call: Call) -> None:
-        await call("create_study", **DESIGN, items=["q1", "q2"])
+        await call("create_study", **DESIGN, items=["q1", "q2"], only_these=True)
+        assert Study.open("models", url(tmp_path)).state.session.of == "these"
         ticket = (await call("ask", study="models"))["tickets"][0]
         assert ticket["item"] == "q1"
         told = {"ticket": ticket["ticket"], "values": {"quality": 1.0, "cost": 2.0}}

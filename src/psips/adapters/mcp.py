@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 from psips.errors import InputError
 from psips.problem import Problem
+from psips.problem.goals_and_budget import THESE
 from psips.report.pull_request import study_comment
 from psips.rules.promises import short_promise
 from psips.store import open_store
@@ -149,6 +150,10 @@ class Tools:
                 "seeds), or the list of all items"
             ),
         ] = False,
+        only_these: Annotated[
+            bool,
+            Field(description="True if the items of the list are all there are, for no others"),
+        ] = False,
         tolerance: Annotated[
             dict[str, float] | None,
             Field(description="By metric: differences up to it do not matter"),
@@ -180,6 +185,7 @@ class Tools:
                 name=name,
                 seed=seed,
                 budget=budget,
+                of=THESE if only_these else None,
                 user=self._user,
                 delta=delta,
             )

@@ -65,7 +65,8 @@ def plan(
     With several files, or with --vary, compare the designs: samples, cost and the chance of a
     wrong set side by side.
     """
-    from psips.errors import InputError
+    from psips.errors import InputError, counted
+    from psips.problem.goals_and_budget import THESE
     from psips.problem.problem_file import read_problem_file
 
     check_plot(plot)
@@ -109,6 +110,13 @@ def plan(
         typer.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
     else:
         _show(found, design.problem.name)
+        if design.of == THESE:
+            most = design.problem.K * len(design.problem.items)
+            typer.echo(
+                f"The plan is of items like these. The question is of these alone, which takes "
+                f"fewer\nsamples: at most {most:,}, each arm on each of the "
+                f"{counted(len(design.problem.items), 'item')}."
+            )
 
 
 def _show(found: Plan, name: str) -> None:

@@ -118,9 +118,14 @@ class Found:
         return [metric for metric in self.metrics if metric.direction != "limit"]
 
     @property
+    def what(self) -> str:
+        """The metrics that are objectives, in a row."""
+        return " and ".join(_listed([metric.name for metric in self.aims]))
+
+    @property
     def verdict(self) -> str:
         """The answer, in a sentence."""
-        what = " and ".join(_listed([metric.name for metric in self.aims]))
+        what = self.what
         members = self.pareto_set if self.stopped else self.candidate_set
         names = [row.name for row in self.rows if row.name in (members or ())]
         sure = f"{self.confidence:.0%} confidence"

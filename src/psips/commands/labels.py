@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-LONG = 26  # characters of a name from which words that all have in common are left out
+LONG = 16  # characters of a name from which words that all have in common are left out
 ELLIPSIS = "…"
 
 
@@ -14,7 +14,7 @@ class Labels:
     """What options are called where there is little room, by name."""
 
     short: dict[str, str] = field(default_factory=dict)
-    left_out: str = ""  # what "…" stands for, in words; empty if nothing was left out
+    left_out: str = ""  # what was left out, in words; empty if nothing was
 
     def __getitem__(self, name: str) -> str:
         return self.short.get(name, name)
@@ -27,7 +27,7 @@ def labels_of(names: Sequence[str]) -> Labels:
     --------
     >>> found = labels_of([f"gzip -{n} --stdout some/large/file > out.gz" for n in (1, 9)])
     >>> found.short["gzip -1 --stdout some/large/file > out.gz"], found.left_out
-    ('gzip -1 …', '… stands for: --stdout some/large/file > out.gz')
+    ('gzip -1', 'all end in: --stdout some/large/file > out.gz')
     >>> labels_of(["xz", "gzip"]).short
     {'xz': 'xz', 'gzip': 'gzip'}
     """
@@ -46,11 +46,11 @@ def labels_of(names: Sequence[str]) -> Labels:
     for name, one in zip(names, words, strict=True):
         middle = one[start : len(one) - end]
         first = [one[0], ELLIPSIS] if start else []
-        short[name] = " ".join([*first, *middle, *([ELLIPSIS] if end else [])])
+        short[name] = " ".join([*first, *middle])
     if len(set(short.values())) < len(names):
         return Labels({name: name for name in names}, "")
     if start:
-        said.append(" ".join(words[0][1:start]))
+        said.append(f"{ELLIPSIS} stands for: {' '.join(words[0][1:start])}")
     if end:
-        said.append(" ".join(words[0][len(words[0]) - end :]))
-    return Labels(short, f"{ELLIPSIS} stands for: {'; '.join(said)}" if said else "")
+        said.append(f"all end in: {' '.join(words[0][len(words[0]) - end :])}")
+    return Labels(short, "; ".join(said))

@@ -94,7 +94,7 @@ def _legend(found: Found) -> list[str]:
     parts.append(f"±: {found.confidence:.0%} interval of the mean")
     legend = [";  ".join(parts)]
     if found.labels.left_out:
-        legend.append(one_line(found.labels.left_out))
+        legend.append(_capital(one_line(found.labels.left_out)))
     if found.tolerance:
         legend.append(f"{_capital(found.tolerance_text)} (--tolerance).")
     return legend

@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import Any
 
 from psips.errors import InputError, counted, quote
+from psips.evaluation.layout import estimates_of, laid_out, legend_of, marked
 from psips.evaluation.pool import Done, Function, Pool, make_pool
 from psips.evaluation.progress import EVERY, Progress, Reporter, reporter_of
 from psips.evaluation.sources import Desk, SessionDesk, StudyDesk
@@ -24,6 +25,8 @@ from psips.problem.goals_and_budget import THESE
 from psips.rules.promises import short_promise
 from psips.session import Session, Ticket
 from psips.session.arguments import check_count
+from psips.session.status import Status
+from psips.session.status_text import WIDTH, cut, in_blocks
 from psips.study import Study
 from psips.study.on_stop import carry_out, check_order
 from psips.study.plain import known_data
@@ -69,6 +72,28 @@ class Evaluation:
     session: Session = field(repr=False)
 
     def __str__(self) -> str:
+        if not self.candidate_set:
+            return plain("\n".join(self.sentences))
+        problem, status = self.session.problem, self.session.status()
+        inside = "candidate set" if self.pareto_set is None else "Pareto set"
+        legend = legend_of(problem, inside)
+        return plain(laid_out(self.sentences, self._table(problem, status), [legend]))
+
+    def _table(self, problem: Problem, status: Status) -> list[str]:
+        """Return the arms with their estimates."""
+        means = estimates_of(problem, status.arms)
+        columns = [
+            ("results", [f"{int(n):,}" for n in status.arms["pulls"]]),
+            *((name, [row[c] for row in means]) for c, name in enumerate(problem.objectives)),
+            ("probability", [chance(p) for p in status.answers["probability"]]),
+        ]
+        inside = [arm in self.candidate_set for arm in problem.arms]
+        names = marked([cut(arm) for arm in problem.arms], inside, columns, WIDTH)
+        return in_blocks("  arm", names, columns)
+
+    @property
+    def sentences(self) -> list[str]:
+        """What came of it, in words."""
         problem = self.session.problem
         names = ", ".join(self.candidate_set) or "none"
         of = f"{counted(self.results, 'result')} of {problem.K * len(problem.items):,}"
@@ -102,7 +127,7 @@ class Evaluation:
         unseen = [arm for arm, n in self.session.pulls.items() if not n]
         if unseen:
             said.append(f"without any result: {', '.join(unseen)}")
-        return plain("\n".join(said))
+        return said
 
 
 def evaluate(

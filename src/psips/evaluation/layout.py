@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
+from psips.input.digits import estimate, in_ratios
+from psips.problem import Problem
 from psips.session.status_text import WIDTH
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MARK = "●"  # of an option in the Pareto set
 LEAST = 12  # characters of a name
@@ -32,7 +38,7 @@ def marked(
     Examples
     --------
     >>> marked(["a-very-long-name", "b"], [True, False], [("cost", ["0.25", "0.5"])], 20)
-    ['● a-very…g-name', '  b']
+    ['● a-very…-name', '  b']
     """
     used = sum(2 + max(map(len, [title, *cells])) for title, cells in columns)
     room = width - used - 2
@@ -47,6 +53,25 @@ def middle_cut(name: str, width: int) -> str:
         return name
     end = (width - 1) // 2
     return f"{name[: width - 1 - end]}…{name[len(name) - end :]}"
+
+
+def estimates_of(problem: Problem, arms: pd.DataFrame) -> list[list[str]]:
+    """Return the means of each arm with their errors as texts, by objective."""
+    return [
+        [
+            (in_ratios if scale.log else estimate)(row[f"{label} estimate"], row[f"{label} se"])
+            for label, scale in zip(problem.labels, problem.scales, strict=True)
+        ]
+        for _, row in arms.iterrows()
+    ]
+
+
+def legend_of(problem: Problem, inside: str = "Pareto set") -> str:
+    """Say what marks and numbers of a table of arms mean."""
+    pairs = zip(problem.objectives, problem.scales, strict=True)
+    logs = [name for name, scale in pairs if scale.log]
+    means = f";  geometric means of {', '.join(logs)}" if logs else ""
+    return f"{MARK} {inside};  ±: standard error;  probability: of being optimal{means}"
 
 
 def laid_out(

@@ -12,9 +12,9 @@ import numpy as np
 
 from psips.errors import InputError, counted, listing, quote, unknown
 from psips.evaluation.cutoffs import find_cutoff
-from psips.evaluation.layout import MARK, laid_out, marked
+from psips.evaluation.layout import estimates_of, laid_out, legend_of, marked
 from psips.evaluation.scores import Scores
-from psips.input.digits import chance, estimate, in_ratios
+from psips.input.digits import chance
 from psips.input.directions import as_options, guess_text, settle
 from psips.problem import Problem
 from psips.problem.goals_and_budget import LIKE_THESE, THESE
@@ -165,40 +165,24 @@ class Replay:
         said = self.sentences
         if self.saving is not None:
             said.append(f"  {_as_options(self.saving.amounts)}")
-        return laid_out(said, self._table(width), [self._legend(), *self.notes], width)
-
-    def _legend(self) -> str:
-        """Say what marks and numbers of the table mean."""
-        logs = [
-            name
-            for name, scale in zip(
-                self.session.problem.objectives, self.session.problem.scales, strict=True
-            )
-            if scale.log
-        ]
-        means = f"; geometric means of {', '.join(logs)}" if logs else ""
-        return f"{MARK} Pareto set;  ±: standard error;  probability: of being optimal{means}"
+        notes = [legend_of(self.session.problem), *self.notes]
+        return laid_out(said, self._table(width), notes, width)
 
     def rows(self) -> tuple[list[str], list[list[str]]]:
         """Return the table of arms as texts: its header and its rows."""
         problem = self.session.problem
         head = ["arm", "cells", *problem.objectives, "optimal with probability", "Pareto set"]
-        rows = []
-        for name, row in self.arms.iterrows():
-            rows.append(
-                [
-                    str(name),
-                    f"{int(row['cells']):,}",
-                    *(
-                        (in_ratios if scale.log else estimate)(
-                            row[f"{label} estimate"], row[f"{label} se"]
-                        )
-                        for label, scale in zip(problem.labels, problem.scales, strict=True)
-                    ),
-                    chance(row["probability"]),
-                    "yes" if name in self.pareto_set else "",
-                ]
-            )
+        means = estimates_of(problem, self.arms)
+        rows = [
+            [
+                str(name),
+                f"{int(row['cells']):,}",
+                *texts,
+                chance(row["probability"]),
+                "yes" if name in self.pareto_set else "",
+            ]
+            for texts, (name, row) in zip(means, self.arms.iterrows(), strict=True)
+        ]
         return head, rows
 
     def _table(self, width: int) -> list[str]:

@@ -62,7 +62,7 @@ def in_ratios(mean: float, se: float, none: str = "-") -> str:
     Examples
     --------
     >>> in_ratios(math.log(12.34), 0.0153), in_ratios(math.log(0.02), 0.213)
-    ('12.34 ±1.5%', '0.020 ±24%')
+    ('12.34 ±1.5%', '0.0200 ±24%')
     """
     if math.isnan(mean):
         return none

@@ -78,8 +78,7 @@ def summary_comment(found: Judged) -> str:
 def run_comment(found: Found) -> str:
     """Return what came of commands that were measured; nothing is claimed before a stop."""
     labels = [found.labels[row.name] for row in found.rows if row.role == FRONT]
-    aims = " and ".join(metric.name for metric in found.aims)
-    how = escape(f"{aims}; {found.summary}", False)
+    how = escape(f"{found.what}; {found.summary}", False)
     if not found.stopped:
         ahead = [found.labels[name] for name in found.candidate_set]
         verdict = f"**Not known yet.** Ahead so far: {names(ahead)} ({how})"

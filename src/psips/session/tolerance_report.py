@@ -253,7 +253,7 @@ def suggested(problem: Problem, engine: Engine) -> list[dict[str, float | str]]:
         return []
     aims = np.flatnonzero(problem.model.limits.aims).tolist()
     return [
-        dict(_amount(problem, c, part * math.sqrt(variances[c])) for c in aims)
+        dict(_amount(problem, int(c), part * math.sqrt(variances[c])) for c in aims)
         for part in SUGGESTED
     ]
 
@@ -280,7 +280,7 @@ def ending_tolerance(
     best, low, high = None, 0, len(PARTS)
     while low < high:
         middle = (low + high) // 2
-        epsilon = dict(_amount(left, c, PARTS[middle] * sds[c]) for c in aims)
+        epsilon = dict(_amount(left, int(c), PARTS[middle] * sds[c]) for c in aims)
         found = savings(problem, rules, told, engine.key, [epsilon], items, exact)
         if found and found[0].stopped is not None:
             best, high = found[0], middle
