@@ -1,4 +1,4 @@
-"""The pictures of the page of `psips serve`: `python docs/dashboard.py` (needs Chromium)."""
+"""Pictures of `psips serve` and of a notebook: `python docs/dashboard.py` (needs Chromium)."""
 
 from __future__ import annotations
 
@@ -86,6 +86,16 @@ def take(browser: Any, base: str, name: str) -> None:
     page.close()
 
 
+def take_card(browser: Any, url: str) -> None:
+    """Take a picture of what a notebook shows."""
+    with open_store(url) as store:
+        card = Study.open(NAME, store)._repr_html_()
+    page = browser.new_page(viewport={"width": 780, "height": 200})
+    page.set_content(f"<!DOCTYPE html><html lang=en><title>psips</title>{card}")
+    page.screenshot(path=FOLDER.parent / "notebook.png", full_page=True)
+    page.close()
+
+
 def main() -> None:
     """Make all of them."""
     FOLDER.mkdir(exist_ok=True)
@@ -97,6 +107,7 @@ def main() -> None:
             browser = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
             for name in PICTURES:
                 take(browser, base, name)
+            take_card(browser, url)
             browser.close()
 
 

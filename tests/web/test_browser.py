@@ -379,6 +379,24 @@ def test_zoom_stays_while_the_study_goes_on(chromium: Any, served: Served) -> No
     assert ann.page.evaluate("document.getElementById('chart').layout.xaxis.range") == [4, 6]
 
 
+def test_the_printed_picture_follows_too(chromium: Any, served: Served) -> None:
+    """A page that draws the front is sent no picture of it; the one for print stays current."""
+    fill(served.store)
+    ann = Person(chromium, served.url)
+    ann.sign_in(served.tokens["viewer"], PATH)
+    ann.page.wait_for_selector("html.drawn-by-script", state="attached")
+    sent: list[str] = []
+    ann.page.on("request", lambda asked: sent.append(asked.headers.get("x-psips-drawn", "")))
+    with open_store(served.store) as store:
+        Study.open(NAME, store).tell("A", [50.0, 2.0])
+    ann.page.wait_for_selector("#headline dd:text-is('17')")
+    ann.page.wait_for_selector("#front title:has-text('A: efficacy 1')", state="attached")
+    assert "1" in sent
+    ann.page.emulate_media(media="print")
+    assert ann.page.locator("#front svg").is_visible()
+    assert ann.said == []
+
+
 def test_colours_by_the_system_and_by_the_switch(chromium: Any, served: Served) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
     seen = {}

@@ -107,7 +107,7 @@ def front(known: Front, x: int, y: int, hide: bool = False) -> str:
     named = [o for o in shown if o.mark != PROVEN_DOMINATED] if len(shown) > NAMED else shown
     if len(named) > NAMED:
         named = [o for o in named if o.candidate][:NAMED]
-    parts.append(_names(named, across, up, x, y))
+    parts.append(_names(known, named, across, up, x, y))
     if known.d > 2:
         note = f'x="{LEFT + 8}" y="{TOP + 16}"'
         parts.append(f'<text class="note" {note}>{OTHER_METRICS}</text>')
@@ -215,7 +215,9 @@ def _stairs(known: Front, shown: list[Option], across: Axis, up: Axis, x: int, y
     return f'<polyline class="stairs {kind}" points="{path}"/>'
 
 
-def _names(named: Sequence[Option], across: Axis, up: Axis, x: int, y: int) -> str:
+def _names(
+    known: Front, named: Sequence[Option], across: Axis, up: Axis, x: int, y: int
+) -> str:
     """Write names next to points, where they do not lie over each other."""
     taken: list[tuple[float, float, float]] = []
     text = ""
@@ -224,7 +226,9 @@ def _names(named: Sequence[Option], across: Axis, up: Axis, x: int, y: int) -> s
         name = shortened(option.name)
         width = 7.0 * len(name)
         right = px + 10 + 1.5 * width < WIDTH  # letters are larger on a telephone
-        for down in (4, -9, 17):
+        beyond = -9 if known.metrics[y].better > 0 else 17  # away from what it dominates
+        clear = right == (known.metrics[x].better > 0)
+        for down in (4, -9, 17) if clear else (beyond, 4, 8 - beyond):
             start = px + 10 if right else px - 10 - width
             if all(
                 abs(py + down - other) > 12 or start > end or start + width < begin

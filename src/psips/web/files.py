@@ -8,9 +8,11 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
 from psips.input.escaping import as_json
+from psips.pictures import svg
 from psips.study import Study
 from psips.study.exports import as_csv, as_data
 from psips.web import chart_data, charts
+from psips.web.pages import pair_of
 from psips.web.plotly_script import PLOTLY, script
 from psips.web.problems import NOT_FOUND, RefusedError
 from psips.web.rendering import Visitor, desk_of, render
@@ -32,9 +34,13 @@ def plotly() -> Response:
 
 
 @router.get("/studies/{study}/charts.json")
-def front_data(request: Request, study: str, _: Visitor) -> Response:
-    """Return what the charts of the options show."""
-    return JSONResponse(chart_data.front(desk_of(request, study).look()))
+def front_data(
+    request: Request, study: str, _: Visitor, x: str = "", y: str = "", hide: str = ""
+) -> Response:
+    """Return what the charts of the options show, and a picture of two metrics for print."""
+    look = desk_of(request, study).look()
+    picture = svg.front(look.front, *pair_of(look, x, y), bool(hide))
+    return JSONResponse({**chart_data.front(look), "picture": picture})
 
 
 @router.get("/studies/{study}/course.json")

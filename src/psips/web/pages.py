@@ -59,6 +59,7 @@ def wanted(
 Asked = Annotated[Wanted, Depends(wanted)]
 
 
+DRAWN = "x-psips-drawn"  # sent by a page that draws the front itself: it needs no picture
 ADDRESSES = {  # of what can be done next, in a study; "" is the form that asks
     headline.HELD: "results/{}",
     headline.CONFIRM: "#waiting",
@@ -143,14 +144,15 @@ def overview_tab(
     except SlowError:
         return render(request, "reading.html", person=person)
     look = desk.look()
-    first, second = _pair(look, x, y)
+    first, second = pair_of(look, x, y)
+    drawn = DRAWN in request.headers
     return tab(
         request,
         desk,
         person,
         "",
         done=done,
-        picture=Markup(svg.front(look.front, first, second, bool(hide))),
+        picture="" if drawn else Markup(svg.front(look.front, first, second, bool(hide))),
         marks=sorted({(o.mark, o.label) for o in look.front.shown()}),
         x=first,
         y=second,
@@ -160,7 +162,7 @@ def overview_tab(
     )
 
 
-def _pair(look: Look, x: str, y: str) -> tuple[int, int]:
+def pair_of(look: Look, x: str, y: str) -> tuple[int, int]:
     """Return which two objectives to draw."""
     names = list(look.problem.objectives)
     if len(names) == 1:
@@ -341,7 +343,8 @@ def design_tab(
     with desk.study() as opened:
         design = Markup(design_of(opened.state))  # it escapes every text
     kind = headline.kind_of(desk.look().rules)
-    return tab(request, desk, person, "design", done=done, design=design, promised=kind)
+    given: dict[str, Any] = {"design": design, "promised": kind, "noise": desk.noise()}
+    return tab(request, desk, person, "design", done=done, **given)
 
 
 @router.get("/studies/{study}/changes")

@@ -23,7 +23,7 @@ from psips.study.inputs import stamp
 from psips.study.journal import Journal
 from psips.study.people import VERSION, signature
 from psips.study.schema import TOLD
-from psips.web.view_models import Course, Look, course_of, look_at
+from psips.web.view_models import Course, Look, Noise, course_of, look_at, noise_of
 
 T = TypeVar("T")
 
@@ -46,6 +46,7 @@ class Desk:
         self.problem = self._study.problem  # never changes
         self._look: Look | None = None
         self._course: Course | None = None
+        self._noise: Noise | None = None
         self._compared: tuple[int, Comparisons] | None = None  # at which event
         self._drawing = threading.Lock()
         self._due = 0.0  # when figures may be drawn again
@@ -85,6 +86,14 @@ class Desk:
             if kept is None or kept[0] != state.seq:
                 kept = self._compared = (state.seq, state.session.comparisons())
             return kept[1]
+
+    def noise(self) -> Noise:
+        """Return whether the noise is as assumed, worked out once for each event."""
+        with self._lock:
+            state = self._study.state
+            if self._noise is None or self._noise.event != state.seq:
+                self._noise = noise_of(state)
+            return self._noise
 
     def seconds_left(self, event: int, user: str | None, seconds: int) -> int:
         """Return for how long a person can undo what they told with an event; 0 if not."""

@@ -25,10 +25,8 @@ from psips.rules.promises import evidence_caption, kind_of_promise, promise, sho
 from psips.rules.stopping import PROVEN
 from psips.session.front import front_of
 from psips.session.headline import state_of
-from psips.session.progress import hardest
 from psips.session.status import Status
 from psips.session.tolerance_report import Saving, savings, suggested
-from psips.session.verdicts import Verdict, verdicts_of
 from psips.store import Store
 from psips.study import Result, Study, Ticket
 from psips.study.plain import status_data
@@ -37,9 +35,7 @@ from psips.study.state import State
 from psips.web.text import Entry, entry
 
 NEVER = "9999"  # later than any time
-HOLDING_UP = 5  # near-ties that are named
 EVENTS = 10  # of the log that are listed
-LATEST = 10  # results that are listed
 SOON = 10_000  # results up to which it takes no time to look whether they are as assumed
 
 
@@ -73,15 +69,11 @@ class Look:
     front: Front
     answers: list[Answer]
     arms: list[tuple[str, int, int]]  # name, results, open tickets
-    holding_up: list[Verdict]
     tickets: list[Ticket]
     held: list[Result]
     proposals: dict[int, dict[str, Any]]
-    latest: list[Result]  # the newest first
     told: int
     log: list[Entry]  # the newest first
-    spreads: list[Spread]
-    findings: tuple[Finding, ...] | None  # of `psips check`; None if it would take long
     rules: Rules
     promise: str
     short_promise: str
@@ -122,7 +114,6 @@ def look_at(state: State, at: str, store: Store, before: Look | None = None) -> 
     known = replace(known, closed=state.closed, done=done, progress=progress)
     problem, ledger = state.problem, state.ledger
     tickets = ledger.pending(at)
-    found = verdicts_of(state.session.noisy, state.session.engine)
     front = front_of(problem, known)
     return Look(
         event=state.seq,
@@ -134,15 +125,11 @@ def look_at(state: State, at: str, store: Store, before: Look | None = None) -> 
         front=front,
         answers=_answers(problem, known, front, kind_of_promise(state.rules) == PROVEN),
         arms=list(zip(problem.arms, *_counts(known), strict=True)),
-        holding_up=[] if known.stopped else hardest(found, HOLDING_UP),
         tickets=tickets,
         held=[r for r in ledger.results if r.held and not r.withdrawn],
         proposals=dict(state.proposals),
-        latest=ledger.results[: -LATEST - 1 : -1],
         told=len(ledger.results),
         log=_log(store, state, before),
-        spreads=spreads(state),
-        findings=_findings(state),
         rules=state.rules,
         promise=promise(state.rules, problem),
         short_promise=short_promise(state.rules),
@@ -161,10 +148,20 @@ def _log(store: Store, state: State, before: Look | None) -> list[Entry]:
     return (new[::-1] + known)[:EVENTS]
 
 
-def _findings(state: State) -> tuple[Finding, ...] | None:
-    """Return what is not as assumed of the results that count."""
+class Noise(NamedTuple):
+    """Whether the noise of a study is as assumed."""
+
+    event: int
+    spreads: list[Spread]
+    findings: tuple[Finding, ...] | None  # of `psips check`; None if it would take long
+
+
+def noise_of(state: State) -> Noise:
+    """Look at the noise of the results that count."""
     counted = [r for r in state.ledger.results if r.counts]
-    return diagnosis_of(state, counted).deviations if len(counted) <= SOON else None
+    soon = len(counted) <= SOON
+    findings = diagnosis_of(state, counted).deviations if soon else None
+    return Noise(state.seq, spreads(state), findings)
 
 
 def _counts(known: Status) -> tuple[list[int], list[int]]:

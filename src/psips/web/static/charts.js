@@ -114,13 +114,16 @@
     const px = (o) => (wide * (o.means[x] - rangeX[0])) / (rangeX[1] - rangeX[0]);
     const py = (o) => high * (1 - (o.means[y] - rangeY[0]) / (rangeY[1] - rangeY[0]));
     const taken = options.map((o) => [px(o) - 6, py(o) - 6, px(o) + 6, py(o) + 6]);
+    const h = data.metrics[x].better; // the border of what is dominated runs on the other side
+    const v = -data.metrics[y].better; // in pixels, which count downwards
+    const spot = ([right, down]) => [["right", "center", "left"][right + 1], ["bottom", "middle", "top"][down + 1],
+      right * (down ? 8 : 10), down * (right ? 7 : 9)];
     const named = (options.length > NAMED ? options.filter((o) => o.candidate).slice(0, NAMED) : options);
     const found = [];
     for (const o of [...named].sort((a, b) => a.mark - b.mark)) {
       const label = short(o.name);
       const size = 7 * [...label].length;
-      const spots = [["left", "middle", 10, 0], ["right", "middle", -10, 0], ["center", "bottom", 0, -9], ["center", "top", 0, 9],
-        ["left", "bottom", 8, -7], ["left", "top", 8, 7], ["right", "bottom", -8, -7], ["right", "top", -8, 7]];
+      const spots = [[h, 0], [0, v], [h, v], [-h, v], [h, -v], [-h, 0], [0, -v], [-h, -v]].map(spot);
       for (const [xanchor, yanchor, dx, dy] of spots) {
         const left = px(o) + dx - (xanchor === "left" ? 0 : xanchor === "right" ? size : size / 2);
         const top = py(o) + dy - (yanchor === "top" ? 0 : yanchor === "bottom" ? 15 : 7);
@@ -344,6 +347,19 @@
     return Plotly.react(box, traces, layout({ margin: { l: 56, r: 12, t: 12, b: 44 }, ...more }), config);
   }
 
+  // Names at the ends of lines, with room between them.
+  function ends(arms, box, palette) {
+    const most = Math.max(...arms.map((arm) => arm.counts.at(-1)), 1);
+    const line = (15 * most) / Math.max(box.clientHeight - 56, 100);
+    let free = -Infinity;
+    const places = arms.map((arm, rank) => [arm.counts.at(-1), rank]).sort((a, b) => a[0] - b[0]).map(([count, rank]) => {
+      free = Math.max(count, free + line);
+      return [free, rank];
+    });
+    return places.map(([y, rank]) => ({ x: course.looks.at(-1), y, xanchor: "left", yanchor: "middle", xshift: 4, showarrow: false,
+      text: text(short(arms[rank].name, 13)), font: { size: 11, color: palette[rank] } }));
+  }
+
   function overTime() {
     const palette = [ink.m1, "#E69F00", ink.m0, ink.m2, "#CC79A7", "#56B4E9", ink.text];
     const pulls = course.arms.map((arm, rank) => {
@@ -353,7 +369,9 @@
         line: { shape: "linear", width: faint ? 1 : followed.name === arm.name ? 4 : 2, color: rank < palette.length ? palette[rank] : ink.m3 } };
     }).reverse();
     const box = document.getElementById("pulls-chart");
-    lines(box, pulls, { xaxis: axis("measurements in all"), yaxis: axis("of the option", { rangemode: "tozero" }) });
+    const named = ends(course.arms.slice(0, palette.length), box, palette);
+    lines(box, pulls, { xaxis: axis("measurements in all", { range: [0, course.looks.at(-1)] }), yaxis: axis("measurements", { range: [0, 1.06 * Math.max(1, course.arms[0].counts.at(-1), ...named.map((one) => one.y))] }),
+      annotations: named, margin: { l: 56, r: box.clientWidth < 360 ? 84 : 104, t: 12, b: 44 } });
     if (!box.dataset.heard) {
       box.dataset.heard = "yes";
       box.on("plotly_click", (event) => { followed.name = event.points[0].customdata === followed.name ? "" : event.points[0].customdata; });
@@ -366,8 +384,15 @@
       found.push({ type: "scatter", mode: "lines", x: e.results, y: e.threshold, line: { color: ink.m2, width: 2, dash: "dash" }, hoverinfo: "text", hovertext: e.results.map(() => "the study stops here") });
     }
     const shapes = course.saved.map((one) => ({ type: "line", x0: one.at, x1: one.at, yref: "paper", y0: 0, y1: 1, line: { color: ink.m3, dash: "dot", width: 1.5 } }));
-    const notes = course.saved.map((one, k) => ({ x: one.at, yref: "paper", y: 1 - 0.09 * k, text: text(short(one.said, 30)), showarrow: false, xanchor: 2 * one.at > course.looks.at(-1) ? "right" : "left", font: { size: 11, color: ink.soft } }));
-    lines(document.getElementById("evidence-chart"), found, { xaxis: axis("measurements in all"), yaxis: axis(e.results ? (e.log ? "probability of another set" : e.unit) : "nothing to compare yet", { type: e.log ? "log" : "linear", rangemode: e.log ? "normal" : "tozero" }), shapes, annotations: notes });
+    const right = document.getElementById("evidence-chart");
+    const last = course.looks.at(-1);
+    const notes = course.saved.map((one, k) => {
+      const late = 2 * one.at > last; // then there is more room on its left
+      const room = ((late ? one.at : last - one.at) / last) * (right.clientWidth - 80);
+      const said = short(one.said.replace("a tolerance of ", ""), Math.max(8, Math.floor(room / 6)));
+      return { x: one.at, yref: "paper", y: 1 - 0.09 * k, text: text(said), showarrow: false, xanchor: late ? "right" : "left", font: { size: 11, color: ink.soft } };
+    });
+    lines(right, found, { xaxis: axis("measurements in all", e.results ? { range: [e.results[0], Math.max(e.results.at(-1), e.results[0] + 1)] } : {}), yaxis: axis(e.results ? (e.log ? "probability of another set" : e.unit) : "nothing to compare yet", { type: e.log ? "log" : "linear", rangemode: e.log ? "normal" : "tozero" }), shapes, annotations: notes });
   }
 
   // Do something again when there is news, and rest five times as long as it took.
@@ -392,8 +417,16 @@
     return answer.json();
   }
 
+  // The picture that is printed; names in it are escaped by the server.
+  function printed() {
+    const page = new DOMParser().parseFromString(data.picture, "text/html");
+    front.replaceChildren(...page.body.childNodes);
+  }
+
   async function show() {
-    data = await load(chart.dataset.source);
+    const asked = new URLSearchParams(new FormData(document.querySelector("[data-choices]")));
+    data = await load(`${chart.dataset.source}?${asked}`);
+    if (document.documentElement.classList.contains("drawn-by-script")) printed();
     if (!possible().includes(view)) view = data.metrics.length > 3 ? "parallel" : possible()[0];
     buttons();
     await draw();

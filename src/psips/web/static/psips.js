@@ -3,7 +3,9 @@
 // in every chart and table. Everything but that works without this.
 "use strict";
 
-const PAUSE = 500; // milliseconds between two looks
+const PAUSE = 250; // milliseconds between two looks, at least
+const REST = 2; // times as long as a look took, there is no other: a busy server is asked less
+const LONGEST = 1000; // milliseconds of such a rest
 const SLOW = 5000; // the same, when no one looks or the server does not answer
 const pulse = document.getElementById("pulse");
 
@@ -150,11 +152,14 @@ function keep(pictures) {
   }
 }
 
+// Whether a script draws the front here, and puts its picture for print in its place.
+const drawnHere = () => document.documentElement.classList.contains("drawn-by-script");
+
 function exchange(fresh) {
   const focused = document.activeElement && document.activeElement.id;
   for (const part of document.querySelectorAll("[data-live]")) {
     const other = fresh.getElementById(part.id);
-    if (!other || isTyping(part)) continue;
+    if (!other || isTyping(part) || (part.id === "front" && drawnHere())) continue;
     for (const opened of part.querySelectorAll("details[open]")) {
       other.querySelector(`#${opened.id}`)?.setAttribute("open", "");
     }
@@ -178,14 +183,17 @@ async function follow() {
   if (!pulse) return;
   let pause = PAUSE;
   try {
+    const began = performance.now();
     const answer = await fetch(pulse.dataset.changes, { redirect: "error" });
     if (!answer.ok) throw new Error(answer.statusText);
+    pause = Math.min(Math.max(PAUSE, REST * (performance.now() - began)), LONGEST);
     const { event } = await answer.json();
     if (String(event) !== pulse.dataset.event) {
       const here = new URL(pulse.dataset.here, location.href);
       if (here.pathname === location.pathname) here.search = location.search;
       here.searchParams.delete("done");
-      const page = await fetch(here, { redirect: "error" });
+      const headers = drawnHere() ? { "x-psips-drawn": "1" } : {};
+      const page = await fetch(here, { redirect: "error", headers });
       if (!page.ok) throw new Error(page.statusText);
       exchange(new DOMParser().parseFromString(await page.text(), "text/html"));
     }
