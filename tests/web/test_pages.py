@@ -500,7 +500,7 @@ def test_the_answer_on_top(served: Served) -> None:
         assert "%" in top()
         assert "0%<" not in top()
         with open_store(served.store) as store:
-            (ticket,) = Study.open(NAME, store).ask()
+            ticket = Study.open(NAME, store).ask()
         assert f"<bdi>Enter the measurement of {ticket.arm}</bdi>" in top()
         stopped_study(served.store)
         html = top()
