@@ -68,10 +68,15 @@ def estimates_of(problem: Problem, arms: pd.DataFrame) -> list[list[str]]:
 
 def legend_of(problem: Problem, inside: str = "Pareto set") -> str:
     """Say what marks and numbers of a table of arms mean."""
+    return f"{MARK} {inside};  {errors_of(problem)};  probability: of being optimal"
+
+
+def errors_of(problem: Problem) -> str:
+    """Say what the means of a table are, and their errors."""
     pairs = zip(problem.objectives, problem.scales, strict=True)
     logs = [name for name, scale in pairs if scale.log]
-    means = f";  geometric means of {', '.join(logs)}" if logs else ""
-    return f"{MARK} {inside};  ±: standard error;  probability: of being optimal{means}"
+    means = f" (geometric means of {', '.join(logs)})" if logs else ""
+    return f"±: standard error{means}"
 
 
 def laid_out(

@@ -8,6 +8,7 @@ from psips.commands.drawing import draw, legend
 from psips.commands.found import FRONT
 from psips.commands.table import RATIO, WORDS, cells_of, title_of
 from psips.evaluation.differences import OPEN
+from psips.evaluation.layout import errors_of
 from psips.input.digits import chance, estimate
 from psips.report.markdown import (
     alert,
@@ -56,7 +57,8 @@ def matrix_comment(found: Replay) -> str:
             f"all items like these with probability {escape(chance(found.probability), False)}"
         )
     head, rows = found.rows()
-    details = listed([*found.sentences[1:], *found.notes])
+    errors = errors_of(found.session.problem)
+    details = listed([errors, *found.sentences[1:], *found.notes])
     return comment(
         alert(kind, verdict), table(head, rows, last=1), folded("How this was found", details)
     )
