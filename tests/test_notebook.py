@@ -203,6 +203,18 @@ def test_pairs_of_metrics(d: int) -> None:
         assert sum(button["args"][0]["visible"]) == len(shown)
 
 
+def test_many_options_do_not_swell_a_notebook() -> None:
+    """300 options in six metrics, all undecided, with their regions."""
+    arms = [f"arm {k}" for k in range(300)]
+    made = Problem(objectives=[f"m{c}" for c in range(6)], covariance=[1] * 6, arms=arms)
+    session = Session(made, rng=1)
+    for k, arm in enumerate(arms):
+        session.tell(arm, [float((k * (c + 7)) % 31) for c in range(6)])
+    card, figure = session._card().outputs(True)
+    assert len(card["text/html"]) < 20_000
+    assert len(json.dumps(figure)) < 1_000_000
+
+
 @pytest.mark.skipif(BROWSER is None and not os.environ.get("CI"), reason="no chromium")
 def test_in_a_browser(tmp_path: Path) -> None:
     """Chips can be seen, names are texts, the console is quiet; with Plotly and without."""

@@ -30,7 +30,9 @@ from psips.pictures.front import (
 SYMBOLS = ("diamond", "circle", "circle-open", "x-thin-open")
 NAMED = 25  # options whose names are written next to them
 PAIRS = 15  # pairs of metrics that can be chosen
-CORNERS = 49  # of a region
+DRAWN = 600  # options in all of them: a notebook keeps what it shows
+CORNERS, FEW_CORNERS, MANY = 49, 25, 50  # of a region, and of one of many
+DIGITS = 8
 NEVER_BLANK = 0.06  # share of an axis that is left free at its ends
 INK = "#222222"
 
@@ -38,7 +40,7 @@ INK = "#222222"
 def figure_of(known: Front) -> dict[str, Any]:
     r"""Return the front as Plotly's plain data.
 
-    With more than two metrics a menu has the pairs.
+    With more than two metrics a menu has the pairs, of many options fewer of them.
 
     Examples
     --------
@@ -51,14 +53,16 @@ def figure_of(known: Front) -> dict[str, Any]:
     shown = known.shown()
     if known.d == 1:
         return _intervals(known, shown)
-    pairs = list(combinations(range(known.d), 2))[:PAIRS]
+    most = max(1, min(PAIRS, DRAWN // max(1, len(shown))))
+    pairs = list(combinations(range(known.d), 2))[:most]
     drawn = [_plane(known, shown, x, y) for x, y in pairs]
     traces = [
         {**trace, "visible": k == 0} for k, (part, _) in enumerate(drawn) for trace in part
     ]
     layout = _layout() | drawn[0][1]
-    if known.d > 2:
+    if len(pairs) > 1:
         layout["updatemenus"] = [_menu(known, pairs, drawn)]
+    if known.d > 2:
         layout["annotations"] = [_note(OTHER_METRICS)]
         layout["margin"] = {**layout["margin"], "t": 64}
     return {"data": traces, "layout": layout}
@@ -187,7 +191,8 @@ def _tip(known: Front, option: Option) -> str:
 def _regions(shown: list[Option], mark: int, x: int, y: int) -> list[tuple[float, float]]:
     """Return the 95% regions of options with a mark as one path, with gaps between them."""
     found: list[tuple[float, float]] = []
-    turn = np.linspace(0.0, 2.0 * np.pi, CORNERS)
+    corners = CORNERS if len(shown) <= MANY else FEW_CORNERS
+    turn = np.linspace(0.0, 2.0 * np.pi, corners)
     circle = RADIUS_95 * np.column_stack([np.cos(turn), np.sin(turn)])
     for option in shown:
         C = option.covariance[np.ix_([x, y], [x, y])]
@@ -260,7 +265,7 @@ def _dash(known: Front) -> str:
 
 
 def _number(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+    return float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None
 
 
 def _faded(colour: str, share: float) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from psips.errors import counted
 from psips.input.digits import percent
 from psips.input.durations import duration_text
 from psips.problem import Problem
@@ -233,7 +234,7 @@ def _step(known: Status, waiting: Waiting, may_record: bool) -> Step:
         return Step(COMPARE, "See what is still open", "the pairs that are undecided")
     if waiting.asked:
         many = len(waiting.asked)
-        why = "1 ticket is open" if many == 1 else f"{many:,} tickets are open"
+        why = f"{counted(many, 'measurement')} under way"
         first = waiting.asked[0]
         return Step(ENTER, f"Enter the measurement of {first}", why, first)
     return Step(ASK, "Ask what to measure next", "the option that tells the most is chosen")
