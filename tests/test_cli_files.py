@@ -477,6 +477,8 @@ BAD = [
     (CHECK.format("true.xlsx"), "row 2: the value of 'efficacy' must be a number, got 'TRUE'"),
     (CHECK.format("good.csv --sheet May"), "good.csv is no Excel file, so it has no sheet"),
     (CHECK.format("good.csv --arm-column amr"), "'amr': did you mean 'arm'? known: "),
+    (CHECK.format("good.csv --arm amr"), "'amr': did you mean 'arm'? known: "),
+    ("init good.csv --arm amr", "no column 'amr', but 'arm'"),
     (CHECK.format("good.csv --time then"), "unknown column of times 'then'"),
     (CHECK.format("dates.csv --time when"), "line 3: the time in 'when' must be a number or a"),
     (
@@ -489,7 +491,7 @@ BAD = [
     ("check good.csv --problem none.toml", "cannot read the problem file none.toml"),
     ("init names.csv", "has no column 'arm', but 'Arm' (its columns: 'Arm', 'efficacy'"),
     ("init alike.csv", "line 4: arm 'a' differs from 'A' (line 2) only in case or spaces"),
-    ("init no one.csv", "no one.csv line 3 names no arm: fill it in"),
+    ("init unnamed.csv", "unnamed.csv line 3 names no arm: fill it in"),
     ("init one.csv", "one.csv has results of one arm only, 'A'"),
     ("init few.csv", "it takes 3 complete results more than there are arms, and there are 2"),
     ("init texts.csv", "no column of numbers that looks like an objective"),
