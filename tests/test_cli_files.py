@@ -441,7 +441,7 @@ FILES: dict[str, str | bytes | list[list[Any]]] = {
     "word.xlsx": [["arm", "efficacy", "toxicity"], ["A", "high", 2]],
     "true.xlsx": [["arm", "efficacy", "toxicity"], ["A", True, 2]],
     "alike.csv": HEAD + "A,1,2\nA,2,1\na,1,2\nA,2,2\n",
-    "nobody.csv": HEAD + "A,1,2\n,2,1\n",
+    "unnamed.csv": HEAD + "A,1,2\n,2,1\n",
     "one.csv": HEAD + "A,1,2\nA,2,1\nA,1,1\n",
     "few.csv": HEAD + "A,1,2\nB,2,1\nA,3,1\nB,5,3\n",
     "texts.csv": "arm,note\nA,x\nB,y\n",

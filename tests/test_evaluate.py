@@ -282,8 +282,8 @@ def test_threads_that_hold_a_session_at_the_end_are_no_news() -> None:
         "import threading, time\n"
         "from psips import Problem, Session\n"
         "session = Session(Problem(arms=['a', 'b'], objectives=['x']))\n"
-        "held = threading.Thread(target=lambda s: time.sleep(60), args=(session,), daemon=True)\n"
-        "held.start()\n"
+        "hold = lambda s: time.sleep(60)\n"
+        "threading.Thread(target=hold, args=(session,), daemon=True).start()\n"
         "session.tell(session.ask(), [1.0])\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

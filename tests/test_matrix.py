@@ -292,10 +292,10 @@ def test_a_table_that_ends_in_a_near_tie_says_which_tolerance_ends_it(tmp_path) 
     assert 0.5 < taken / stopped < 2.0  # it asks for other cells
 
 
-SHARE_OK = "--map x=runstatus==ok --map solved=runstatus==ok".split() + [
-    "--limit",
-    "runtime <= 1",
-]
+SHARE_OK = (
+    *("--map", "x=runstatus==ok", "--map", "solved=runstatus==ok"),
+    *("--limit", "runtime <= 1"),
+)
 
 
 def test_limits_and_one_objective(tmp_path) -> None:
