@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binomtest, norm
 from typer.testing import CliRunner
 
 from psips import InputError
@@ -171,13 +171,71 @@ def test_ratios() -> None:
 
 
 def test_values_that_do_not_scatter_are_exact() -> None:
-    base, new = (scores(np.full((1, 3, 1), x), ["a"], ["bytes"]) for x in (100.0, 101.0))
+    base, new = (scores(np.full((1, 12, 1), x), ["a"], ["bytes"]) for x in (100.0, 101.0))
     found = compare(base, new)
     assert found.verdict == "worse"
+    assert found.differences[0].low == found.differences[0].high == 1.0
     assert compare(base, base).verdict == "the same"
     few = scores(np.array([[[1.0], [2.0]]]), ["a"], ["bytes"])
     more = few._replace(values=few.values + 1.0)
     assert compare(few, more).verdict == "not distinguishable"
+
+
+def of_items(found: Scores, n: int) -> Scores:
+    return found._replace(items=found.items[:n], values=found.values[:, :n])
+
+
+def test_few_values_that_repeat_are_not_exact() -> None:
+    """Scores of 4 and 5 repeat on two or three items, too."""
+    base, new = (scores(np.full((1, 12, 1), x), ["a"], ["score"]) for x in (4.0, 5.0))
+    verdicts = {
+        n: compare(of_items(base, n), of_items(new, n)).verdict for n in (2, 3, 4, 11, 12)
+    }
+    assert verdicts == dict.fromkeys((2, 3), "not distinguishable") | dict.fromkeys(
+        (4, 11, 12), "better"
+    )
+    same = {n: compare(of_items(base, n), of_items(base, n)).verdict for n in (2, 11, 12)}
+    assert same == {2: "not distinguishable", 11: "not distinguishable", 12: "the same"}
+    runs, rng = 300, np.random.default_rng(4)
+    wrong = 0
+    for _ in range(runs):
+        base, new = (scores(rng.integers(4, 6, (2, 2, 2))) for _ in range(2))
+        wrong += compare(base, new, WAYS, delta=DELTA).verdict != "not distinguishable"
+    assert not too_often(wrong, runs)
+
+
+def wrong_of_skewed(runs: int) -> int:
+    """Comparisons with a wrong verdict: most items a little cheaper, some much dearer."""
+    rng, wrong = np.random.default_rng(5), 0
+    for _ in range(runs):
+        base = rng.normal(10.0, 1.0, (2, 20, 2))
+        new = base + rng.exponential(1.0, base.shape) - 1.0
+        found = compare(scores(base), scores(new), WAYS, delta=DELTA)
+        wrong += found.verdict != "not distinguishable"
+    return wrong
+
+
+def test_skewed_costs_err_no_more_often_than_delta() -> None:
+    assert not too_often(wrong_of_skewed(400), 400)
+
+
+def test_intervals_for_symmetric_values_would_be_seen(monkeypatch) -> None:
+    monkeypatch.setattr(intervals, "_of_hall", lambda quantile, skewness: quantile)
+    assert too_often(wrong_of_skewed(400), 400)
+
+
+def test_verdicts_that_rest_on_few_items_are_doubted() -> None:
+    base = np.random.default_rng(6).normal(10.0, 0.1, (1, 40, 1))
+    more = np.exp(2.0 * norm.ppf((np.arange(40) + 0.5) / 40))
+    new = base + more[None, :, None]
+    found = compare(scores(base, ["a"], ["cost"]), scores(new, ["a"], ["cost"]))
+    assert found.verdict == "worse"
+    doubt = "cost: a few items make up much of the change, so that a wrong verdict is likelier"
+    assert any(doubt in note and "--log" in note for note in found.notes)
+    other = np.random.default_rng(7).normal(11.0, 0.1, (1, 40, 1))
+    steady = compare(scores(base, ["a"], ["cost"]), scores(other, ["a"], ["cost"]))
+    assert steady.verdict == "worse"
+    assert not any("a few items" in note for note in steady.notes)
 
 
 def test_what_cannot_be_compared_is_said() -> None:

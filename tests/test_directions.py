@@ -16,6 +16,7 @@ from psips.input.directions import DirectionWarning, guess_direction, with_direc
         ("cost latency time price error loss size memory tokens runtime_s p99Latency", "min"),
         ("cost_usd Binary-Size peakMemory total.tokens TIME2 rmse wall-time", "min"),
         ("accuracy score yield throughput F1 auc solved pass_rate test_accuracy R2", "max"),
+        ("match exact_match strict-match", "max"),
         ("IgG x alpha depth temperature neg_log_loss survival_time cost_reduction", None),
         ("error_free accuracy_loss y timely scores_x_costs", None),
     ],

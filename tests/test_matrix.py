@@ -292,6 +292,12 @@ def test_a_table_that_ends_in_a_near_tie_says_which_tolerance_ends_it(tmp_path) 
     assert 0.5 < taken / stopped < 2.0  # it asks for other cells
 
 
+SHARE_OK = (
+    *("--map", "x=runstatus==ok", "--map", "solved=runstatus==ok"),
+    *("--limit", "runtime <= 1"),
+)
+
+
 def test_limits_and_one_objective(tmp_path) -> None:
     solver_runs(tmp_path / "runs.csv")
     runs = [str(tmp_path / "runs.csv"), "--arm", "algorithm", "--item", "instance,fold"]
@@ -302,6 +308,9 @@ def test_limits_and_one_objective(tmp_path) -> None:
     code, text = run_matrix(*runs, "--objective", "memory", "--limit", "runtime <= 1")
     assert code == 0
     assert "Pareto set: nothing keeps the limits\n" in text
+    code, text = run_matrix(*runs, "--objective", "solved", "--objective", "x", *SHARE_OK)
+    assert code == 2
+    assert "--objective solved=max --objective x=max (max: more" in text  # not runtime=limit
 
 
 def test_a_plot_and_a_page(tmp_path) -> None:

@@ -6,12 +6,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from psips import Problem, Session, Study, plots, simulate
+from psips import InputError, Problem, Session, Study, plots, simulate
 from psips.lab.instances import instance
 from psips.report import report
 from psips.rules import CALIBRATION, DRAWS, SAMPLING, STOPPING, TRACKING, Rules
@@ -155,3 +157,62 @@ def test_the_page_of_rules_has_every_rule() -> None:
     for choice, table in tables.items():
         for name in table:
             assert f"`{name}`" in by_choice[choice]
+
+
+class Says:
+    """A rule that answers what it is given, or raises it."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def choose(self, state: RuleState) -> Any:
+        state.means[:] = state.pulls[:] = state.pending[:] = np.nan  # copies
+        state.candidate_set.clear()
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    should_stop = choose
+
+
+BAD_ARMS = (-1, 3, 1.5, np.nan, np.inf, 10**400, True, "1", None, [1], np.array([1, 2]), 1j)
+BAD_VERDICTS = (None, 1, np.nan, (np.nan, 1.0), (1.0, np.nan), (1, 2, 3), "12", (10**400, 1))
+
+
+def told(monkeypatch: pytest.MonkeyPatch, chooses: Any = 0, stops: Any = False) -> Session:
+    """A session whose rules answer this, in which each arm has a result."""
+    monkeypatch.setitem(SAMPLING, "says", SamplingRule("answers", Says(chooses)))
+    rule = replace(FIFTY, step=Says(False))
+    monkeypatch.setitem(STOPPING, "says", rule)
+    session = Session(problem(), sampling="says", stopping="says", rng=1)
+    for arm in "ABC":
+        session.tell(arm, [1.0])
+    rule.step.answer = stops
+    return session
+
+
+@pytest.mark.parametrize("answer", BAD_ARMS, ids=repr)
+def test_arms_that_are_none_are_refused(monkeypatch: Any, answer: Any) -> None:
+    session = told(monkeypatch, answer)
+    with pytest.raises(InputError, match=r"Says.choose\(state\) returns the number of an arm"):
+        session.ask()
+    assert session.pending == {"A": 0, "B": 0, "C": 0}
+
+
+@pytest.mark.parametrize("answer", BAD_VERDICTS, ids=repr)
+def test_verdicts_that_are_none_are_refused(monkeypatch: Any, answer: Any) -> None:
+    session = told(monkeypatch, stops=answer)
+    with pytest.raises(InputError, match=r"should_stop\(state\) returns True or False, or"):
+        session.tell("A", [2.0])
+    assert (session.results, session.stopped) == (4, False)
+
+
+def test_an_error_in_a_rule_has_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = told(monkeypatch, KeyError("wrong"), ZeroDivisionError("by zero"))
+    with pytest.raises(InputError, match=r"choose\(state\) raised KeyError: 'wrong'") as found:
+        session.ask()
+    assert isinstance(found.value.__cause__, KeyError)  # with its traceback
+    with pytest.raises(InputError, match="ZeroDivisionError: by zero; the 4 results told are"):
+        session.tell("A", [2.0])
+    assert session.pulls == {"A": 2, "B": 1, "C": 1}
+    assert np.isfinite(session.engine.means).all()

@@ -3,6 +3,8 @@
 
 NB_MODULE(_core, m) {
     m.doc() = "The compiled core: everything that a run does between two answers to people.";
+    // A thread of the user's that holds a session when Python ends is no mistake to report.
+    nb::set_leak_warnings(false);
     psips::bind_records(m);
     psips::bind_predicted(m);
     psips::bind_probability(m);

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from psips.cli.screen import progress_line
-from psips.cli.table_options import ArmColumn, Sheet
+from psips.cli.table_options import ArmColumnOrArm, Sheet
 from psips.input.escaping import as_json as written
 from psips.input.escaping import plain as harmless
 
@@ -29,7 +29,7 @@ def check(
         ),
     ] = None,
     sheet: Sheet = None,
-    arm_column: ArmColumn = None,
+    arm_column: ArmColumnOrArm = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Check whether results look as the design assumes.

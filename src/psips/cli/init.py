@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from psips.cli.screen import progress_line
-from psips.cli.table_options import ArmColumn, Sheet
+from psips.cli.table_options import ArmColumnOrArm, Sheet
 from psips.cli.writing import check_target, write_whole
 from psips.errors import counted
 from psips.input.escaping import one_line
@@ -48,7 +48,7 @@ def init(
         bool, typer.Option("--force", "--overwrite", help="Overwrite a file that exists.")
     ] = False,
     sheet: Sheet = None,
-    arm_column: ArmColumn = None,
+    arm_column: ArmColumnOrArm = None,
 ) -> None:
     """Write a design file from past results.
 

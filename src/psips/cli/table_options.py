@@ -21,6 +21,12 @@ Sheet = Annotated[
 ArmColumn = Annotated[
     str | None, typer.Option(help="Column that names the arms, if it is not called arm.")
 ]
+ArmColumnOrArm = Annotated[  # of commands in which --arm can mean nothing else
+    str | None,
+    typer.Option(
+        "--arm-column", "--arm", help="Column that names the arms, if it is not called arm."
+    ),
+]
 SkipIncomplete = Annotated[
     bool, typer.Option("--skip-incomplete", help="Leave out lines in which a value is missing.")
 ]

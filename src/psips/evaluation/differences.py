@@ -9,7 +9,7 @@ items that are a random part of those they stand for.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,11 +19,13 @@ from psips.evaluation.layout import laid_out
 from psips.evaluation.scores import Scores
 from psips.input.digits import rounded
 from psips.input.directions import as_options, guess_text, settle
+from psips.session.exact import DIFFER, repeats_that_show
 from psips.session.status_text import WIDTH, cut, in_blocks
 
 BETTER, WORSE, SAME, OPEN = "better", "worse", "the same", "not distinguishable"
 MIXED = "better and worse"
 NAMED = 4  # options that a sentence names
+Cell = tuple[tuple[str, str], str]  # an option by its names before and after, and a metric
 
 
 @dataclass(frozen=True)
@@ -252,6 +254,7 @@ def compare(
     kept = [(cell, side) for cell, side in zip(cells, sides, strict=True) if side is not None]
     if not kept:
         raise InputError(f"nothing can be compared: fewer than {FEWEST} items have values")
+    _find_exact(kept, delta)
     level = 1.0 - delta / len(kept)
     differences = []
     for ((_, after), metric), side in kept:
@@ -261,6 +264,7 @@ def compare(
     lacking = [cell for cell, side in zip(cells, sides, strict=True) if side is None]
     told += [f"{m} of {b}: fewer than {FEWEST} values, not compared" for (_, b), m in lacking]
     told += _sizes(differences)
+    told += _skewed(differences, [side for _, side in kept])
     names = tuple(dict.fromkeys(one.option for one in differences))
     return Comparison(tuple(differences), names, delta, settled.objectives, (*notes, *told))
 
@@ -348,6 +352,35 @@ def _sizes(differences: list[Difference]) -> list[str]:
             count = f"{least:,} to {most:,}" if least < most else f"{most:,}"
             said.append(f"{count} items compared {how}")
     return said
+
+
+def _find_exact(kept: Sequence[tuple[Cell, Sides]], delta: float) -> None:
+    """Mark the metrics that have no noise: no value of any option differs, and enough could.
+
+    Scores of 4 and 5 repeat on a few items, too: as in a session it takes so many repeats that
+    one of ten values that differ would have shown.
+    """
+    needed = repeats_that_show(DIFFER, delta)
+    for metric in {metric for (_, metric), _ in kept}:
+        sides = [side for (_, one), side in kept if one == metric]
+        exact = all(side.constant for side in sides)
+        for side in sides:
+            side.exact = exact and sum(one.repeats for one in sides) >= needed
+
+
+def _skewed(differences: list[Difference], sides: list[Sides]) -> list[str]:
+    """Say which verdicts rest on few items."""
+    judged = [(a, b) for a, b in zip(differences, sides, strict=True) if a.verdict != OPEN]
+    found = [(one, side) for one, side in judged if side.skewed]
+    if not found:
+        return []
+    options = len({one.option for one in differences})
+    names = _by_metric([one for one, _ in found], options)
+    ratios = any(side.positive for _, side in found)
+    return [
+        f"{names}: a few items make up much of the change, so that a wrong verdict is likelier "
+        f"than stated; take more items{', or compare ratios with --log' if ratios else ''}"
+    ]
 
 
 def _by_metric(these: list[Difference], options: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,10 +13,23 @@ from psips.evaluation.scores import Scores
 
 FEWEST = 2  # items
 SHARED = 0.5  # of the items of the smaller side, for comparing item by item
+SKEWED = 0.5  # skewness of a mean from which on its interval is doubted, of so many items:
+MANY = 10
+
+
+class Estimate(NamedTuple):
+    """The difference of two means, and how it errs."""
+
+    middle: float
+    error: float  # standard error
+    freedom: float  # degrees of freedom of the error
+    skewness: float  # of the estimate
 
 
 class Sides:
     """The values of a metric that are compared: item by item, or of all items."""
+
+    exact = False  # whether the metric has no noise: set where all of it is known
 
     def __init__(self, before: Floats, after: Floats, log: bool) -> None:
         there = ~np.isnan(before), ~np.isnan(after)
@@ -33,17 +47,31 @@ class Sides:
         """Return the ends of an interval of the difference of the means."""
         if self.exact:
             return self.change, self.change
-        if self.paired:
-            middle, error, freedom = _of_pairs(self.new - self.base, self.binary)
-        else:
-            middle, error, freedom = _of_two(self.base, self.new, self.binary)
+        found = self.estimate
+        if found.error == 0.0:
+            reach = self._reach_of_the_unseen(level)
+            return found.middle - reach, found.middle + reach
         from scipy.stats import t
 
-        reach = float(t.ppf(0.5 + level / 2.0, freedom)) * error
-        if error == 0.0:  # all changed alike: as many may do otherwise as none of these did
-            both = np.concatenate([self.base, self.new])
-            reach = float(np.ptp(both)) * (1.0 - (1.0 - level) ** (1.0 / len(self.new)))
-        return middle - reach, middle + reach
+        return skewed_interval(found, float(t.ppf(0.5 + level / 2.0, found.freedom)))
+
+    def _reach_of_the_unseen(self, level: float) -> float:
+        """Return how far the mean may be off where all items changed alike.
+
+        As large a share of items may do otherwise as is seen in none of so many; one that does
+        can change by the range of the values, the other way round.
+        """
+        both = np.concatenate([self.base, self.new])
+        fewest = min(len(self.base), len(self.new))
+        share = -math.expm1(math.log(1.0 - level) / fewest)
+        return share * (float(np.ptp(both)) + abs(self.change))
+
+    @property
+    def estimate(self) -> Estimate:
+        """The difference of the means as it is estimated for the interval."""
+        if self.paired:
+            return _of_pairs(self.new - self.base, self.binary)
+        return _of_two(self.base, self.new, self.binary)
 
     @property
     def change(self) -> float:
@@ -51,15 +79,60 @@ class Sides:
         return float(self.new.mean() - self.base.mean())
 
     @property
-    def exact(self) -> bool:
-        """Whether the values do not scatter at all, so that there is nothing to estimate."""
+    def constant(self) -> bool:
+        """Whether the values of each side are all the same."""
         return not self.binary and bool(
             (self.base == self.base[0]).all() and (self.new == self.new[0]).all()
         )
 
+    @property
+    def skewed(self) -> bool:
+        """Whether a few items make up so much of the change that its interval is doubtful."""
+        if self.binary or self.exact or min(len(self.base), len(self.new)) < MANY:
+            return False
+        return abs(self.estimate.skewness) > SKEWED
 
-def _of_pairs(difference: Floats, binary: bool) -> tuple[float, float, float]:
-    """Return mean, standard error and degrees of freedom of differences of pairs.
+    @property
+    def positive(self) -> bool:
+        """Whether the values could be compared by their ratios."""
+        return not self.log and float(min(self.base.min(), self.new.min())) > 0.0
+
+    @property
+    def repeats(self) -> int:
+        """Values that agree with an earlier one of their side, if all do."""
+        return len(self.base) + len(self.new) - 2
+
+
+def skewed_interval(found: Estimate, quantile: float) -> tuple[float, float]:
+    """Return the wider of Student's interval and Hall's, at either end.
+
+    Costs and times are skewed: Student's interval misses a mean of which large values make up
+    much twice as often as it says, or more. Hall (1992) makes up for the skewness, which has to
+    be estimated and is least certain where it matters most; so no end is nearer than Student's.
+
+    Examples
+    --------
+    >>> skewed_interval(Estimate(0.0, 1.0, 30.0, 0.0), 2.0)
+    (-2.0, 2.0)
+    >>> low, high = skewed_interval(Estimate(0.0, 1.0, 30.0, 0.3), 2.0)
+    >>> round(low, 2), round(high, 2)
+    (-2.0, 2.66)
+    """
+    ends = [_of_hall(end, found.skewness) for end in (quantile, -quantile)]
+    low, high = max(quantile, ends[0]), max(quantile, -ends[1])
+    return found.middle - low * found.error, found.middle + high * found.error
+
+
+def _of_hall(quantile: float, skewness: float) -> float:
+    """Return the T of which T + A T^2 / 3 + A^2 T^3 / 27 + A / 6 is the quantile."""
+    if abs(skewness) < 1e-9:
+        return quantile
+    cube = 1.0 + skewness * (quantile - skewness / 6.0)
+    return 3.0 * (float(np.cbrt(cube)) - 1.0) / skewness
+
+
+def _of_pairs(difference: Floats, binary: bool) -> Estimate:
+    """Return the mean of differences of pairs.
 
     Of values of 0 or 1 half a pair is added to each of the four kinds (Agresti and Min), since
     few that differ say little of how many others do.
@@ -67,21 +140,44 @@ def _of_pairs(difference: Floats, binary: bool) -> tuple[float, float, float]:
     n = len(difference)
     if binary:
         up, down = (difference > 0).sum() + 0.5, (difference < 0).sum() + 0.5
-        mean = float(up - down) / (n + 2)
-        return mean, math.sqrt(max(up + down - (n + 2) * mean**2, 0.0)) / (n + 2), n - 1
-    return float(difference.mean()), float(difference.std(ddof=1)) / math.sqrt(n), n - 1
+        n += 2
+        mean = float(up - down) / n
+        square = float(up + down) / n
+        error = math.sqrt(max(square - mean**2, 0.0) / n)
+        third = mean - 3.0 * mean * square + 2.0 * mean**3
+        return Estimate(mean, error, n - 3, third / n**2 / error**3)
+    error = float(difference.std(ddof=1)) / math.sqrt(n)
+    return Estimate(
+        float(difference.mean()), error, n - 1, _skewness([(difference, 1.0)], error)
+    )
 
 
-def _of_two(base: Floats, new: Floats, binary: bool) -> tuple[float, float, float]:
+def _of_two(base: Floats, new: Floats, binary: bool) -> Estimate:
     """Return the same of two sets of values (Welch; 0 or 1: Agresti and Caffo)."""
     if binary:
-        rates = [float((x.sum() + 1) / (len(x) + 2)) for x in (base, new)]
-        each = [p * (1 - p) / (len(x) + 2) for p, x in zip(rates, (base, new), strict=True)]
-        return rates[1] - rates[0], math.sqrt(sum(each)), min(len(base), len(new)) - 1
+        sizes = [len(x) + 2 for x in (base, new)]
+        rates = [float(x.sum() + 1) / n for x, n in zip((base, new), sizes, strict=True)]
+        both = list(zip(rates, sizes, (-1.0, 1.0), strict=True))
+        error = math.sqrt(sum(p * (1 - p) / n for p, n, _ in both))
+        third = math.fsum(sign * p * (1 - p) * (1 - 2 * p) / n**2 for p, n, sign in both)
+        fewest = min(len(base), len(new)) - 1
+        return Estimate(rates[1] - rates[0], error, fewest, third / error**3)
     parts = [float(x.var(ddof=1)) / len(x) for x in (base, new)]
     squares = [v**2 / (len(x) - 1) for v, x in zip(parts, (base, new), strict=True)]
     freedom = sum(parts) ** 2 / sum(squares) if sum(squares) > 0.0 else 1.0
-    return float(new.mean() - base.mean()), math.sqrt(sum(parts)), freedom
+    error = math.sqrt(sum(parts))
+    skewness = _skewness([(base, -1.0), (new, 1.0)], error)
+    return Estimate(float(new.mean() - base.mean()), error, freedom, skewness)
+
+
+def _skewness(parts: list[tuple[Floats, float]], error: float) -> float:
+    """Return the skewness of a sum of means with signs; two values say about none."""
+    third = 0.0
+    for x, sign in parts:
+        n = float(len(x))
+        if n > 2:
+            third += sign * float(((x - x.mean()) ** 3).sum()) / ((n - 1) * (n - 2) * n)
+    return third / error**3 if error > 0.0 else 0.0
 
 
 def sides_of(

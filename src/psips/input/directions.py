@@ -19,7 +19,8 @@ LESS = re.compile(
     r"adverse|bias|brier|bugs?|bytes|cer|co2|consumption|costs?|crash(es)?|deaths?|defects?|"
     r"delays?|discomfort|downtime|dropouts?|durations?|elapsed|emissions?|errors?|expenses?|"
     r"failures?|fees?|fid|footprint|harms?|impurity|jitter|lag|latency|latencies|logloss|"
-    r"loss|losses|mae|mape|memory|miss|misses|milliseconds|minutes|mortality|ms|mse|nll|"
+    r"loss|losses|mae|mape|memory|miss|misses|milliseconds|minutes|mismatch(es)?|mortality|ms|"
+    r"mse|nll|"
     r"overhead|pain|par10|perplexity|prices?|ram|regret|rejects|relapses?|risks?|rmse|rss|"
     r"runtimes?|scrap|sec|secs|seconds|sizes?|slowdown|spend|timeouts?|times?|tokens?|"
     r"toxicity|violations|wait|walltime|waste|wear|wer"
@@ -29,7 +30,7 @@ MORE = re.compile(
     r"acc|accuracy|accuracies|adherence|antibody|antibodies|auc|auprc|auroc|availability|"
     r"bandwidth|benefits?|bleu|clicks|compliance|conversions?|correct|correctness|coverage|"
     r"ctr|durability|earnings|effectiveness|efficacy|efficiency|engagement|f1|faithfulness|"
-    r"fps|gains?|goodput|helpfulness|income|iou|kappa|lifetime|likelihood|margin|mcc|mrr|"
+    r"fps|gains?|goodput|helpfulness|income|iou|kappa|lifetime|likelihood|margin|match|mcc|mrr|"
     r"ndcg|pass|passed|precision|profits?|psnr|purity|qps|quality|r2|ratings?|recall|"
     r"reliability|retention|revenue|rewards?|robustness|rouge|rps|safety|sales|"
     r"satisfaction|savings?|scores?|sensitivity|snr|solved|specificity|speed|speedup|ssim|"
@@ -106,16 +107,17 @@ def settle(ways: Mapping[str, str | None], how: Callable[[dict[str, str]], str])
 
 
 def as_options(ways: Mapping[str, str]) -> str:
-    """Write directions as they are given on the command line.
+    """Write directions as they are given on the command line, where limits say theirs.
 
     Examples
     --------
-    >>> as_options({"my metric": "max", "cost": "min"})
+    >>> as_options({"my metric": "max", "cost": "min", "seconds": "limit"})
     "--objective 'my metric=max' --objective cost=min"
     """
     from shlex import quote as word
 
-    return " ".join(f"--objective {word(f'{name}={way}')}" for name, way in ways.items())
+    given = [f"{name}={way}" for name, way in ways.items() if way in DIRECTIONS]
+    return " ".join(f"--objective {word(one)}" for one in given)
 
 
 def _as_argument(ways: Mapping[str, str]) -> str:

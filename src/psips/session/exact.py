@@ -40,14 +40,24 @@ class Row(NamedTuple):
     rest: tuple[Any, ...]  # if arms share items: the item's place, and whether it was asked for
 
 
+def repeats_that_show(share: float, delta: float) -> int:
+    """Return of how many results one differs with probability 1 - delta, if a share of all do.
+
+    Examples
+    --------
+    >>> repeats_that_show(0.1, 0.1)
+    22
+    """
+    return math.ceil(math.log(delta) / math.log(1.0 - share))
+
+
 class Exact:
     """The exact metrics of a session, and what else it takes to find them."""
 
     def __init__(self, problem: Problem, finding: bool = True, delta: float = 0.1) -> None:
         self.problem = problem
         self.needed, self.needed_of_arm = (
-            math.ceil(math.log(delta) / math.log(1.0 - share))
-            for share in (DIFFER, DIFFER_IN_ARM)
+            repeats_that_show(share, delta) for share in (DIFFER, DIFFER_IN_ARM)
         )  # repeats
         self.declared = declared(problem)
         estimated = finding and problem.noise != KNOWN and problem.noise_guess is None

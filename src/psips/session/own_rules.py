@@ -8,6 +8,7 @@ than one in the core.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,15 +58,14 @@ def seen_by_rules(engine: Any, asked: int, number: int) -> RuleState:
 
 def arm_of(rule: Any, state: RuleState) -> int:
     """Return the arm that a rule chooses, checked."""
-    found = rule.choose(state)
-    name = type(rule).__name__
+    found = _answer(rule, "choose", state)
     try:
-        arm = int(found)
-    except (TypeError, ValueError):
+        arm = -1 if isinstance(found, bool | np.bool_) or int(found) != found else int(found)
+    except (TypeError, ValueError, OverflowError):
         arm = -1
-    if not 0 <= arm < len(state.pulls) or arm != found:
+    if not 0 <= arm < len(state.pulls):
         raise InputError(
-            f"{name}.choose(state) returns the number of an arm, from 0 to "
+            f"{_name(rule)}.choose(state) returns the number of an arm, from 0 to "
             f"{len(state.pulls) - 1}: got {quote(found)}"
         )
     return arm
@@ -73,14 +73,33 @@ def arm_of(rule: Any, state: RuleState) -> int:
 
 def verdict_of(rule: Any, state: RuleState) -> tuple[bool, float, float]:
     """Return whether a rule stops, with its evidence and threshold, zeros if it tells none."""
-    found = rule.should_stop(state)
+    found = _answer(rule, "should_stop", state)
     if isinstance(found, bool | np.bool_):
         return bool(found), 0.0, 0.0
     try:
-        evidence, threshold = (float(value) for value in found)
-    except (TypeError, ValueError):
+        evidence, threshold = (math.nan,) * 2 if isinstance(found, str) else map(float, found)
+    except (TypeError, ValueError, OverflowError):
+        evidence = threshold = math.nan
+    if math.isnan(evidence) or math.isnan(threshold):
         raise InputError(
-            f"{type(rule).__name__}.should_stop(state) returns True or False, or evidence and "
+            f"{_name(rule)}.should_stop(state) returns True or False, or evidence and "
             f"threshold, two numbers: got {quote(found)}"
-        ) from None
+        )
     return evidence >= threshold, evidence, threshold
+
+
+def _answer(rule: Any, method: str, state: RuleState) -> Any:
+    """Ask a rule; an error in it is said with the rule's name, and its traceback kept."""
+    try:
+        return getattr(rule, method)(state)
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(
+            f"{_name(rule)}.{method}(state) raised {type(error).__name__}: {error}; the "
+            f"{state.results:,} results told are kept, correct the rule and go on"
+        ) from error
+
+
+def _name(rule: Any) -> str:
+    return type(rule).__name__

@@ -399,7 +399,8 @@ class Session:
         """Take in one result, or a table of many, and judge the evidence again.
 
         Results need not have been asked for. They are checked before anything changes: a
-        call that raises leaves the session as it was. A table is judged once, at its end.
+        call that raises leaves the session as it was, unless it is a stopping rule in Python
+        that raises: the results count then. A table is judged once, at its end.
 
         Parameters
         ----------
