@@ -8,8 +8,7 @@ each folder of the package in turn. A mutant lives in a copy of the tree; the te
 what was changed, or name it, are run there, those nearest to it first, until one fails or the
 time is over. A failure counts only if the same test passes without the change.
 
-Mutants of kernels are run without compiling first (NUMBA_DISABLE_JIT), for they have all
-kernels that are needed compiled again. Survivors are judged by hand: `mutations.json` keeps
+The core in C++ is not changed. Survivors are judged by hand: `mutations.json` keeps
 those that change nothing that anybody could see, with the reason.
 """
 
