@@ -30,7 +30,6 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "psips"
@@ -282,17 +281,7 @@ def _importers(module: str) -> list[str]:
     return found
 
 
-class Way(NamedTuple):
-    """How tests are run: settings, and how many seconds each may take."""
-
-    name: str
-    settings: dict[str, str]
-    each: float
-
-
-PLAIN = Way("compiled", {}, 100.0)
-INTERPRETED = Way("interpreted", {"NUMBA_DISABLE_JIT": "1"}, 25.0)
-RECOMPILED = Way("recompiled", {"NUMBA_CACHE_DIR": "recompiled"}, 200.0)
+SECONDS = 100.0  # that a test may take
 
 
 @dataclass
@@ -301,62 +290,50 @@ class Trial:
 
     folder: Path
     limit: float
-    hopeless: dict[str, set[str]]
+    hopeless: set[str]
 
     def outcome(self, mutant: Mutant) -> tuple[str, str]:
-        """Apply a mutant and run its tests; return what came of it, and by which test.
-
-        Of a kernel first without compiling; steps of a run work only if they are compiled.
-        """
+        """Apply a mutant and run its tests; return what came of it, and by which test."""
         place = self.folder / "src" / "psips" / mutant.file
         before, times = place.read_bytes(), place.stat()
         changed = before[: mutant.start] + mutant.new.encode() + before[mutant.end :]
-        ways = [INTERPRETED, RECOMPILED] if mutant.file.startswith("kernels/") else [PLAIN]
-        found = "survived", ""
-        for way in ways:
-            files, end, first = tests_for(mutant), time.monotonic() + self.limit, NEAREST
-            if way is RECOMPILED:
-                end += 2.0 * self.limit
-                shutil.rmtree(self.folder / "recompiled", ignore_errors=True)
-            while files:
-                place.write_bytes(changed)
-                failed = self.first_failure(files[:first], way, end)
-                place.write_bytes(before)
-                os.utime(place, ns=(times.st_atime_ns, times.st_mtime_ns))
-                if failed == "time":
-                    found = "survived", f"time was over with {len(files)} files left"
-                    break
-                if failed == "":
-                    files, first = files[first:], 2 * first
-                elif self._passes(failed, PLAIN if way is RECOMPILED else way):
-                    return "caught", failed
-                else:
-                    self.hopeless.setdefault(way.name, set()).add(failed)
+        files, end, first = tests_for(mutant), time.monotonic() + self.limit, NEAREST
+        while files:
+            place.write_bytes(changed)
+            failed = self.first_failure(files[:first], end)
+            place.write_bytes(before)
+            os.utime(place, ns=(times.st_atime_ns, times.st_mtime_ns))
+            if failed == "time":
+                return "survived", f"time was over with {len(files)} files left"
+            if failed == "":
+                files, first = files[first:], 2 * first
+            elif self._passes(failed):
+                return "caught", failed
             else:
-                found = "survived", "no test is left that could notice"
-        return found
+                self.hopeless.add(failed)
+        return "survived", "no test is left that could notice"
 
-    def _passes(self, test: str, way: Way) -> bool:
+    def _passes(self, test: str) -> bool:
         """Whether a test passes without any change."""
-        return self.first_failure([test], way, time.monotonic() + 3.0 * way.each) == ""
+        return self.first_failure([test], time.monotonic() + 3.0 * SECONDS) == ""
 
-    def first_failure(self, tests: list[str], way: Way, end: float) -> str:
+    def first_failure(self, tests: list[str], end: float) -> str:
         """Return the first test that fails; "" if none does, "time" if the time is over."""
         failed, begun = self.folder / "failed.txt", self.folder / "begun.txt"
         for path in (failed, begun):
             path.unlink(missing_ok=True)
-        skip = [f"--deselect={one}" for one in sorted(self.hopeless.get(way.name, ()))]
+        skip = [f"--deselect={one}" for one in sorted(self.hopeless)]
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
         command += [
             "-p",
             "noting",
             "-o",
-            f"timeout={way.each:g}",
+            f"timeout={SECONDS:g}",
             "-o",
             "timeout_method=thread",
         ]
         paths = f"{self.folder / 'src'}{os.pathsep}{self.folder}"
-        settings = {"PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1", **way.settings}
+        settings = {"PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
         running = subprocess.Popen(
             [*command, *tests, *skip],
             cwd=self.folder,
@@ -398,7 +375,7 @@ pytest_runtest_logreport = pytest_collectreport = note
 
 
 def copy_tree(folder: Path) -> None:
-    """Copy source and tests with their times, so that compiled kernels are found."""
+    """Copy source and tests, the compiled core among them."""
     for path in ROOT.iterdir():
         if path.name in ("src", "tests"):
             shutil.copytree(path, folder / path.name, symlinks=True)
@@ -462,7 +439,7 @@ def main() -> None:
     if given.state and given.state.exists():
         known = json.loads(given.state.read_text())
     with tempfile.TemporaryDirectory(prefix="psips-mutants-") as place:
-        trial = Trial(Path(place), given.limit, {})
+        trial = Trial(Path(place), given.limit, set())
         if not given.list:
             copy_tree(trial.folder)
         for number, mutant in enumerate(mutants, 1):
