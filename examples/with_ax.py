@@ -4,7 +4,7 @@ Confirming the front of an Ax experiment
 
 Twenty-five settings of a baking process were tried by Ax, each once, for taste (more is better) and
 minutes (less is better). Some of those that look best were lucky. Here the trials near the front
-are measured again until the front is known with confidence 0.9.
+are measured again until the front is known with 90% confidence.
 
 It needs Ax, which brings PyTorch: ``pip install 'psips[ax]'``. It is not run with the other
 examples for that reason; ``tests/adapters/test_ax.py`` runs it where Ax is installed.

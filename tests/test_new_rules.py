@@ -90,7 +90,7 @@ def test_status_figures_and_report_know_them() -> None:
         study.tell(arm, [1.0])
     known = study.status()
     assert known.evidence == {"evidence": 25.0, "threshold": 50.0, "fraction": 0.5}
-    assert known.promise == "aimed at confidence 0.9, without a promise"
+    assert known.promise == "aimed at 90% confidence, without a promise"
     drawn = plots.evidence(study)
     assert drawn.get_ylabel() == "evidence"
     evidence, threshold = (line.get_ydata() for line in drawn.get_lines())

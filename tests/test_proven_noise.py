@@ -164,11 +164,11 @@ def test_what_is_promised_says_what_it_rests_on() -> None:
         return promise(CERTIFIED, Problem(objectives=objectives, arms=2, **more))
 
     assert "if the noise of each arm is Gaussian, of any covariance, the set" in said(["x"])
-    assert "results are binary, with any distribution, the set" in said(
+    assert "results are binary, for any distribution, the set" in said(
         {"failed": KINDS["failed"]}
     )
     text = said(KINDS, partial=True)
-    assert "in the ranges registered, with any distribution, but Gaussian, of any" in text
+    assert "in the ranges registered, for any distribution, but Gaussian, of any" in text
     assert "variance, in 'gain', and whether a value is missing does not depend on it" in text
     assert "Gaussian with the covariances registered" in said(["x"], covariance=[[[1]], [[2]]])
 

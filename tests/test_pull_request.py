@@ -26,7 +26,7 @@ def scores(gap: float) -> Scores:
 
 def test_a_table_that_stopped() -> None:
     text = matrix_comment(replay(scores(1.0)))
-    assert text.startswith("> [!TIP]\n> **Pareto set: `other`** (confidence 0.9, measured; ")
+    assert text.startswith("> [!TIP]\n> **Pareto set: `other`** (90% confidence, validated; ")
     assert "| `a\\|b @me <img>` |" in text
     assert "<details>\n<summary>How this was found</summary>" in text
 
@@ -70,7 +70,7 @@ def test_a_study(tmp_path, monkeypatch) -> None:
         with_stop.tell(ticket, {"A": 2.0, "B": -2.0}[ticket.arm])
     with_stop.store.close()
     done = CliRunner().invoke(app, words)
-    assert done.stdout.startswith("> [!TIP]\n> `trial`: **Pareto set: `A`** (confidence 0.9")
+    assert done.stdout.startswith("> [!TIP]\n> `trial`: **Pareto set: `A`** (90% confidence")
 
 
 @pytest.mark.parametrize("form", ["markdown", "html"])

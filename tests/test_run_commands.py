@@ -770,7 +770,7 @@ def a_found(names: Any = ("a", "b", "c"), **other: Any) -> Found:
         "rows": rows,
         "metrics": [TIME, MEMORY],
         "confidence": 0.9,
-        "promise": "confidence 0.9",
+        "promise": "90% confidence",
         "tolerance": "2% on time, 2% on memory",
         "runs": 27,
         "rounds": 9,

@@ -233,7 +233,7 @@ def test_status() -> None:
             assert value < threshold
             assert str(status.progress) in " ".join(str(status).split())
     assert status.stopped
-    head = f"stopped after {session.results} results (confidence 0.9, measured)\n"
+    head = f"stopped after {session.results} results (90% confidence, validated)\n"
     assert str(status).startswith(f"{head}Pareto set: green")
     assert repr(status).startswith("Status(stopped, ")
     with pytest.raises(AttributeError):

@@ -81,7 +81,7 @@ def test_an_agent_works_on_a_study_until_it_stops(tmp_path: Path) -> None:
         said = await measured(call)
         assert said[-1]["stopped"]
         assert said[-1]["pareto_set"] == RIGHT
-        assert "confidence 0.9" in said[-1]["claim"]
+        assert "90% confidence" in said[-1]["claim"]
         first = next(k for k, one in enumerate(said) if one["stopped"])
         assert first > 10
         for one in said[:first]:

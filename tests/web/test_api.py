@@ -36,7 +36,7 @@ def test_ask_tell_status(served: Served) -> None:
         status = http.get(served.api).json()
     assert status["results"] == 3
     assert status["objectives"] == {"efficacy": "max", "toxicity": "min"}
-    assert status["promise"] == "confidence 0.9, measured"
+    assert status["promise"] == "90% confidence, validated"
     with open_store(served.store) as store:
         study = Study.open(NAME, store)
         assert json.loads(json.dumps(status["arms"])) == status["arms"]

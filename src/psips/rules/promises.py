@@ -54,7 +54,7 @@ def promise(rules: Rules, problem: Problem) -> str:
             f"{_price(rules)}"
         ),
         MEASURED: (
-            f"Measured, not proven: if the noise is Gaussian{known}, "
+            f"Validated by simulation, not proven: if the noise is Gaussian{known}, "
             f"the set is meant to be wrong with probability at most {delta}. In simulations "
             f"of problems chosen to be hard for it, the rule kept to that; the page on {page} "
             "in the documentation has them."
@@ -104,15 +104,15 @@ def short_promise(rules: Rules) -> str:
     Examples
     --------
     >>> short_promise(Rules(delta=0.05))
-    'confidence 0.95, measured'
+    '95% confidence, validated'
     """
-    level = f"{1 - rules.delta:.10g}"
+    level = f"{100 * (1 - rules.delta):.10g}%"
     return {
         NONE: "no promise",
         BAYESIAN: f"posterior probability {level}",
-        PROVEN: f"confidence {level}, proven",
-        MEASURED: f"confidence {level}, measured",
-        HEURISTIC: f"aimed at confidence {level}, without a promise",
+        PROVEN: f"{level} confidence, proven",
+        MEASURED: f"{level} confidence, validated",
+        HEURISTIC: f"aimed at {level} confidence, without a promise",
     }[kind_of_promise(rules)]
 
 
@@ -147,7 +147,7 @@ def assumed(problem: Problem) -> str:
     >>> assumed(Problem(objectives=["gain"], arms=2))
     'the noise of each arm is Gaussian, of any covariance'
     >>> assumed(Problem(objectives={"score": {"range": [0, 5]}, "gain": "max"}, arms=2))
-    "the mean of each arm stays the same and results lie in the ranges registered, whatever ...
+    "the mean of each arm stays the same and results lie in the ranges registered, for any ...
     """
     holes = ", and whether a value is missing does not depend on it" if problem.partial else ""
     if problem.covariance is not None:
