@@ -448,13 +448,13 @@ def test_time_in_which_kernels_are_compiled_does_not_count() -> None:
         machine,
         clock=lambda: machine.now,
     )
-    real = Measuring._make_known
+    real = Measuring._make_measurements
 
     def slow(self: Measuring) -> Any:
         machine.now += 100.0
         return real(self)
 
-    measuring._make_known = slow.__get__(measuring)
+    measuring._make_measurements = slow.__get__(measuring)
     measuring.go()
     assert len(measuring.known.samples) > 5
 
