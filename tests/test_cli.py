@@ -368,7 +368,7 @@ def test_a_calibration_is_shown_and_added_to(run: Any, tmp_path: Path) -> None:
         assert out.splitlines()[2].split()[:3] == ["bayes", "0.1", str(runs)]
         assert f"written: {file}, {file.with_suffix('.md')}" in out.replace("\n", "")
     assert len(file.read_text().splitlines()) == 3
-    assert "| rho = -0.9 | 0.1 |" in file.with_suffix(".md").read_text()
+    assert "| bayes | 2 | 6 |" in file.with_suffix(".md").read_text()
 
 
 def test_commands_of_the_lab_keep_their_former_names(run: Any) -> None:
@@ -468,7 +468,7 @@ def test_a_longer_calibration_is_kept(run: Any, tmp_path: Path) -> None:
     page = file.with_suffix(".md")
     page.write_text("an old page")
     assert note in measured(*one, "--runs", "2")
-    assert "| rho = 0.9 | 0.1 |" in page.read_text()
+    assert "| bayes | 1 | 4 |" in page.read_text()
     both = measured(*one, "--family", "rho = -0.9", "--runs", "4")
     assert note in both
     assert runs_and_caps() == [["4", "3000000"]] * 2

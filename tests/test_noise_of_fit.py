@@ -91,8 +91,8 @@ def test_the_noise_is_that_of_the_residuals() -> None:
     assert np.diag(found) == pytest.approx(np.diag(S))
     assert found[0, 1] == pytest.approx(S[0, 1] * 57 / (57 + 3))  # drawn towards 0
     share = students_share(60 - 3 - 1.0, session.engine.belief.scatter.level[0])
-    assert session.engine._scene.posterior.Sigma == pytest.approx(share * found)
-    assert pytest.approx(np.linalg.inv(share * found)) == session.engine._scene.posterior.P
+    assert session.engine._search.posterior.Sigma == pytest.approx(share * found)
+    assert pytest.approx(np.linalg.inv(share * found)) == session.engine._search.posterior.P
     row = session.status().noise.loc["all arms"]
     assert row["x sd"] == pytest.approx(S[0, 0] ** 0.5)
     assert row["x sd low"] < row["x sd"] < row["x sd high"]
@@ -353,7 +353,7 @@ def test_moves_and_gains_with_holes_are_those_of_the_whole_covariance() -> None:
     nearest = []
     for session in (plain, joint):
         engine = session.engine
-        p = engine._scene.posterior
+        p = engine._search.posterior
         p.mu[:] = engine.model.Z @ engine.belief.theta
         if session is plain:
             p.W[:] = engine.model.Z @ engine.belief.F

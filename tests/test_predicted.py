@@ -318,7 +318,7 @@ def test_certificates_with_a_tolerance_are_searched_seldom() -> None:
             if hint[0] % 1.0 == 0.0:  # a search writes a whole number
                 searches += 1
                 hint[0] += 0.25
-            known, settled = testing.certified(engine._scene, 5.0, hint)
+            known, settled = testing.certified(engine._search, 5.0, hint)
             assert not (known and settled)
             open_rivals += known
     assert not session.stopped

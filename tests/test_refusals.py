@@ -52,6 +52,10 @@ FILES: list[tuple[str, str]] = [
         toml(KEYS, covariance="", more="items = 0.5"),
         "'items' must be true, how many items there are, a list of items or a CSV file, got",
     ),
+    (
+        toml(KEYS, covariance="", more="blocks = 0.5"),
+        "must be true, how many items there are, a list of items or a CSV file, got",
+    ),
     (toml(KEYS, more='limits = ["nothing <= 1"]'), "unknown metric in a limit 'nothing'"),
     (toml(KEYS, more="limits = 3"), "limits must be a list of texts such as"),
     (toml(KEYS, more="control = 4"), "'control' must be a string, got 4"),
@@ -456,7 +460,8 @@ def every_command(command: Any, path: str = "") -> Iterator[str]:
     """The words of each command of the command line."""
     for name, one in command.commands.items():
         words = f"{path} {name}".strip()
-        yield words
+        if not one.hidden:
+            yield words
         if hasattr(one, "commands"):
             yield from every_command(one, words)
 

@@ -116,7 +116,7 @@ def skewed_interval(found: Estimate, quantile: float) -> tuple[float, float]:
     (-2.0, 2.0)
     >>> low, high = skewed_interval(Estimate(0.0, 1.0, 30.0, 0.3), 2.0)
     >>> round(low, 2), round(high, 2)
-    (-2.0, 2.66)
+    (-2.0, 2.73)
     """
     ends = [_of_hall(end, found.skewness) for end in (quantile, -quantile)]
     low, high = max(quantile, ends[0]), max(quantile, -ends[1])

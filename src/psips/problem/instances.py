@@ -43,7 +43,7 @@ class Instance:
     results : Results, optional
         Raw results, if measurements are to be rows drawn from them.
     truth : Problem, optional
-        The same problem with the noise that results have, where ``problem`` is unknown.
+        The same problem with the noise that results have, where ``problem`` does not know it.
     items : ItemNoise, optional
         If results share items, how they scatter between items and within them.
     params : dict
@@ -51,6 +51,7 @@ class Instance:
 
     Examples
     --------
+    >>> from psips import instance
     >>> trial = instance("cov-boost")
     >>> trial.pareto_set
     ('BNT/BNT m1273', 'ChAd/ChAd m1273')
