@@ -7,6 +7,7 @@ from shlex import quote as word
 
 import numpy as np
 
+from psips.aliases import Floats
 from psips.errors import listing
 from psips.evaluation.scores import Scores
 
@@ -38,11 +39,11 @@ def doubt_of_few_items(scores: Scores, c: int, log: bool = False) -> str:
     )
 
 
-def _skewed(x: np.ndarray) -> bool:
+def _skewed(x: Floats) -> bool:
     n = len(x)
     x = x - x.mean() if n else x
     spread = float((x * x).sum())
     if n < 3 or spread == 0.0:
         return False
     skewness = abs(float((x**3).sum())) * math.sqrt(n) / spread**1.5
-    return skewness > max(SKEWED * math.sqrt(n), CHANCE * math.sqrt(6.0 / n))
+    return bool(skewness > max(SKEWED * math.sqrt(n), CHANCE * math.sqrt(6.0 / n)))
