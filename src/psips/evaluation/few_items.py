@@ -42,8 +42,9 @@ def doubt_of_few_items(scores: Scores, c: int, log: bool = False) -> str:
 def _skewed(x: Floats) -> bool:
     n = len(x)
     x = x - x.mean() if n else x
-    spread = float((x * x).sum())
-    if n < 3 or spread == 0.0:
+    largest = float(np.abs(x).max()) if n else 0.0
+    if n < 3 or largest == 0.0:
         return False
-    skewness = abs(float((x**3).sum())) * math.sqrt(n) / spread**1.5
+    x = x / largest  # whose cubes are numbers, whatever the unit
+    skewness = abs(float((x**3).sum())) * math.sqrt(n) / float((x * x).sum()) ** 1.5
     return bool(skewness > max(SKEWED * math.sqrt(n), CHANCE * math.sqrt(6.0 / n)))
