@@ -181,6 +181,19 @@ def test_values_that_do_not_scatter_are_exact() -> None:
     assert compare(few, more).verdict == "not distinguishable"
 
 
+def test_units_do_not_matter() -> None:
+    rng = np.random.default_rng(8)
+    base, new = rng.exponential(size=(2, 1, 12, 1))
+    for prefix in ("q", "other"):
+        ends = []
+        for unit in (1.0, 1e-110, 1e110):
+            pair = scores(unit * base, ["a"], ["cost"]), scores(unit * new, ["a"], ["cost"])
+            renamed = pair[1]._replace(items=[f"{prefix}{j}" for j in range(12)])
+            one = compare(pair[0], renamed).differences[0]
+            ends.append((one.low / unit, one.high / unit))
+        assert np.allclose(ends[1:], ends[0])
+
+
 def of_items(found: Scores, n: int) -> Scores:
     return found._replace(items=found.items[:n], values=found.values[:, :n])
 

@@ -253,3 +253,24 @@ def test_what_makes_no_sense_is_refused() -> None:
         Session(listed, of="these", stopping="bayes")
     with pytest.raises(InputError, match="say of each result which it is of"):
         Session(listed, of="these").tell("arm 1", [1.0])
+
+
+def dear_items(seed: int, N: int = 40) -> np.ndarray:
+    """Costs of two options: the second a little cheaper on most items, much dearer on two."""
+    rng = np.random.default_rng(seed)
+    values = 10.0 + 0.3 * rng.normal(size=(1, N)) + 0.1 * rng.normal(size=(2, N))
+    values[1] -= 1.0
+    values[1, rng.permutation(N)[:2]] += N / 2
+    return values
+
+
+def test_tables_in_which_few_items_decide_are_doubted() -> None:
+    """No rule can tell what is in none of the cells it has seen, so the answer says so."""
+    values = dear_items(1)
+    items = [f"q{j}" for j in range(40)]
+    found = replay(Scores(["a", "b"], items, ["cost"], values[..., None]), of="these")
+    doubt = "cost: a few items make up much of the mean of 'a', 'b', so that a wrong set"
+    assert any(doubt in one and "--log cost" in one for one in found.notes)
+    even = 10.0 + table(np.random.default_rng(1), 2, 40, 1)
+    plain = Scores(["a", "b"], items, ["cost"], even)
+    assert not any("few items" in one for one in replay(plain, of="these").notes)

@@ -163,8 +163,9 @@ def _of_two(base: Floats, new: Floats, binary: bool) -> Estimate:
         fewest = min(len(base), len(new)) - 1
         return Estimate(rates[1] - rates[0], error, fewest, third / error**3)
     parts = [float(x.var(ddof=1)) / len(x) for x in (base, new)]
-    squares = [v**2 / (len(x) - 1) for v, x in zip(parts, (base, new), strict=True)]
-    freedom = sum(parts) ** 2 / sum(squares) if sum(squares) > 0.0 else 1.0
+    total = sum(parts) or 1.0
+    shares = [(v / total) ** 2 / (len(x) - 1) for v, x in zip(parts, (base, new), strict=True)]
+    freedom = 1.0 / sum(shares) if sum(shares) > 0.0 else 1.0
     error = math.sqrt(sum(parts))
     skewness = _skewness([(base, -1.0), (new, 1.0)], error)
     return Estimate(float(new.mean() - base.mean()), error, freedom, skewness)
@@ -175,9 +176,10 @@ def _skewness(parts: list[tuple[Floats, float]], error: float) -> float:
     third = 0.0
     for x, sign in parts:
         n = float(len(x))
-        if n > 2:
-            third += sign * float(((x - x.mean()) ** 3).sum()) / ((n - 1) * (n - 2) * n)
-    return third / error**3 if error > 0.0 else 0.0
+        if n > 2 and error > 0.0:
+            scaled = (x - x.mean()) / error
+            third += sign * float((scaled**3).sum()) / ((n - 1) * (n - 2) * n)
+    return third
 
 
 def sides_of(

@@ -12,6 +12,7 @@ import numpy as np
 
 from psips.errors import InputError, counted, listing, quote, unknown
 from psips.evaluation.cutoffs import find_cutoff
+from psips.evaluation.few_items import doubt_of_few_items
 from psips.evaluation.layout import estimates_of, laid_out, legend_of, marked
 from psips.evaluation.scores import Scores
 from psips.input.digits import chance
@@ -438,6 +439,8 @@ def _notes(
         if directions.get(metric) != "max":  # the best of scores are full marks
             cutoff = find_cutoff(scores, c, metric in log)
             notes += [] if cutoff is None else [str(cutoff)]
+        doubt = doubt_of_few_items(scores, c, metric in log)
+        notes += [doubt] if doubt else []
     return notes
 
 
