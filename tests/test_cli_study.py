@@ -51,7 +51,7 @@ FILES = {
     "ticket.csv": "ticket,efficacy,toxicity\ntrial-000004,1,2\ntrial-000099,1,2\n",
     "contradiction.csv": "ticket,efficacy,toxicity\ntrial-000004,1,2\ntrial-000004,1,3\n",
     "other.csv": "ticket,efficacy,toxicity\ntrial-000001,1,2\n",
-    "nobody.csv": "ticket,arm,efficacy,toxicity\n,,1,2\n",
+    "unknown.csv": "ticket,arm,efficacy,toxicity\n,,1,2\n",
     "mismatch.csv": "ticket,arm,efficacy,toxicity\ntrial-000004,A,1,2\n",
     "quote.csv": 'arm,efficacy,toxicity\n"A,1,2\n',
 }
@@ -110,7 +110,7 @@ BAD = [
     ("tell trial --csv ticket.csv", "ticket.csv line 3: unknown ticket 'trial-000099'"),
     ("tell trial --csv contradiction.csv", "line 3: ticket 'trial-000004' has another result"),
     ("tell trial --csv other.csv", "line 2: ticket 'trial-000001' has another result already"),
-    ("tell trial --csv nobody.csv", "line 2: the result has neither a ticket nor an arm"),
+    ("tell trial --csv unknown.csv", "line 2: the result has neither a ticket nor an arm"),
     ("tell trial --csv mismatch.csv", "line 2: ticket 'trial-000004' is for arm 'D'"),
     (f"correct trial {VALUES}", "name the result by its ticket or by its number"),
     (f"correct trial --result 9 {VALUES}", "there is no result number 9; 2 were told so far"),

@@ -57,6 +57,7 @@ FILES: list[tuple[str, str]] = [
         "must be true, how many items there are, a list of items or a CSV file, got",
     ),
     (toml(KEYS, more='limits = ["nothing <= 1"]'), "unknown metric in a limit 'nothing'"),
+    (toml(KEYS, more='of = "those"'), "those"),
     (toml(KEYS, more="limits = 3"), "limits must be a list of texts such as"),
     (toml(KEYS, more="control = 4"), "'control' must be a string, got 4"),
     (toml(KEYS, more='budget = "x"'), "'budget' must be a number, got 'x'"),
