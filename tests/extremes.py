@@ -31,7 +31,7 @@ CASES = 2_000
 LONGEST = 500  # characters of a message
 SLOWEST = 10.0  # CPU seconds of an input
 PATHS = ("session",) * 170 + ("study",) * 14 + ("web",) * 10 + ("plan",) * 4 + ("report",) * 2
-PATIENCE = 300.0  # CPU seconds after which an input counts as a hang: kernels may compile
+HANG = 300.0  # CPU seconds after which an input counts as a hang
 HERE, LOCAL = "http://127.0.0.1:8000", ("127.0.0.1", 50_000)  # a client on this machine
 MOST = 10  # results told one by one; the rest come as a table
 
@@ -320,7 +320,7 @@ def main(first: int, last: int, step: int) -> None:
     unraised: list[str] = []
     sys.unraisablehook = lambda hook: unraised.append(f"{hook.exc_value!r} in {hook.object!r}")
     for number in range(first, last, step):
-        signal.setitimer(signal.ITIMER_PROF, PATIENCE)  # its signal ends the process
+        signal.setitimer(signal.ITIMER_PROF, HANG)  # its signal ends the process
         print(json.dumps({"number": number}), flush=True)
         found = ending(number)
         if found["seconds"] > SLOWEST:  # the first of its kind may have been compiled

@@ -35,7 +35,6 @@ BLOCK = re.compile(r"^(?P<indent> *)```(?P<kind>[\w+-]*)\n(?P<text>.*?)^ *```$",
 FILE = re.compile(r"`(?P<name>[\w-]+\.\w+)`[^`\n]*:\s*$")
 LEFT_OUT = re.compile(r"<!-- not run: (?P<why>[^>]+) -->\s*$")
 CODE = re.compile(r"^\[code (\d+)\]\n?", re.M)
-COMPILING = re.compile(r"^psips: compiling .*\n", re.M)  # said by whoever comes first
 RUN = ("python", "console", "sh", "toml", "csv")
 PATIENCE = 300  # seconds for a command
 
@@ -133,7 +132,6 @@ def _compare(command: str, wanted: str, folder: Path) -> None:
         if started.returncode is None:  # what it has started ends with it
             os.killpg(started.pid, signal.SIGKILL)
             started.wait()
-    printed = COMPILING.sub("", printed)
     expected = int(code[1]) if code else 0
     if started.returncode != expected:
         raise AssertionError(

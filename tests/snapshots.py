@@ -25,7 +25,7 @@ from psips.errors import InputError
 
 SEED = 128
 LONGEST = 500  # characters of a message
-PATIENCE = 300.0  # CPU seconds after which a snapshot counts as a hang: kernels may compile
+PATIENCE = 300.0  # CPU seconds after which a snapshot counts as a hang
 VALUES: tuple[Any, ...] = (
     *(-1, 0, 1, 2, 3, 5, 12, 13, 64, 1000, -1000, 2**31, -(2**31), 2**62, 2**63, 10**30),
     *(0.5, -0.5, 1e-300, 1e16, 1e300, -1e300, float("nan"), float("inf"), -float("inf")),

@@ -18,7 +18,7 @@ from rich.console import Console
 from psips import Problem, Session, evaluate
 from psips.errors import InputError
 from psips.evaluation.progress import Progress, Screen
-from psips.evaluation.sources import SessionDesk
+from psips.evaluation.sources import SessionSource
 
 SKILL = {"small": 0.1, "large <b>": 0.9}
 ITEMS = [f"q{n}" for n in range(300)]
@@ -104,7 +104,7 @@ def session_of() -> Session:
 def test_what_takes_long_is_drawn_less_often() -> None:
     session, drawn = session_of(), []
 
-    class Slow(SessionDesk):
+    class Slow(SessionSource):
         stopped = False  # type: ignore[assignment]
 
         def status(self) -> Any:
@@ -123,7 +123,7 @@ def test_what_takes_long_is_drawn_less_often() -> None:
 def test_the_screen_says_how_it_goes() -> None:
     file = io.StringIO()
     screen = Screen(Console(file=file, force_terminal=True, width=90, color_system=None))
-    screen.report(Progress(40, 3, 2, 61.4, ("large <b>",)), SessionDesk(session_of()))
+    screen.report(Progress(40, 3, 2, 61.4, ("large <b>",)), SessionSource(session_of()))
     screen.close()
     shown = file.getvalue()
     for said in ("models: ", "large <b>", "40 measurements", "3 failed, 2 calls running, 61 s"):

@@ -414,7 +414,7 @@ def test_a_near_tie_ends_by_the_tolerance_or_by_the_time() -> None:
 
 def in_the_set(patience: float, monkeypatch: pytest.MonkeyPatch) -> int:
     """How often a command is in the set that is slower and needs the same memory."""
-    monkeypatch.setattr(measuring_, "PATIENCE", patience)
+    monkeypatch.setattr(measuring_, "SMALLER_SET_GROWTH", patience)
     count = 0
     for seed in range(20):
         random_ = np.random.default_rng(seed)
@@ -435,7 +435,7 @@ def in_the_set(patience: float, monkeypatch: pytest.MonkeyPatch) -> int:
 def test_what_is_slower_and_needs_the_same_memory_is_left_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert in_the_set(measuring_.PATIENCE, monkeypatch) <= 3
+    assert in_the_set(measuring_.SMALLER_SET_GROWTH, monkeypatch) <= 3
     assert in_the_set(1.0, monkeypatch) >= 6  # as the default would
 
 

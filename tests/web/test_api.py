@@ -19,7 +19,7 @@ from psips.store.tokens import Tokens
 from psips.study import Study
 from psips.web.addresses import slug
 from psips.web.client import Client, ServerError
-from psips.web.study_cache import Desk
+from psips.web.study_cache import CachedStudy
 from web.conftest import MEANS, NAME, PROBLEM, Served, running
 
 
@@ -195,7 +195,7 @@ def test_a_store_that_fails(
 
     with served.caller("recorder") as http:
         http.get(served.api)
-        monkeypatch.setattr(Desk, "study", fail)
+        monkeypatch.setattr(CachedStudy, "study", fail)
         answer = http.post(f"{served.api}/ask", json={"key": "again"})
     assert (answer.status_code, answer.json()["exit_code"]) == (code, exit_code)
 
@@ -206,7 +206,7 @@ def test_a_failure_of_ours_says_little(served: Served, monkeypatch: pytest.Monke
 
     with served.caller("recorder") as http:
         http.get(served.api)
-        monkeypatch.setattr(Desk, "study", fail)
+        monkeypatch.setattr(CachedStudy, "study", fail)
         answer = http.post(f"{served.api}/ask", json={})
     assert answer.status_code == 500
     assert "secret" not in answer.text

@@ -21,7 +21,7 @@ from psips.store.tokens import Tokens
 from psips.web import uploads
 from psips.web.addresses import slug
 from psips.web.server import check_proxies
-from psips.web.study_cache import Desks
+from psips.web.study_cache import StudyCache
 from web.conftest import NAME, Served, form_token, running
 
 PATH = f"/studies/{slug(NAME)}"
@@ -600,13 +600,13 @@ def test_what_exists_is_not_told_to_strangers(served: Served) -> None:
 def test_strangers_do_not_wait_for_a_study(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """While a study is read, who may not reach it is told so at once."""
     release = threading.Event()
-    real = Desks._open
+    real = StudyCache._open
 
-    def slowly(self: Desks, name: str) -> object:
+    def slowly(self: StudyCache, name: str) -> object:
         assert release.wait(60)
         return real(self, name)
 
-    monkeypatch.setattr(Desks, "_open", slowly)
+    monkeypatch.setattr(StudyCache, "_open", slowly)
     with open_store(url) as store:
         made = {"viewer": Tokens(store).add("v", "viewer")}
     with running(url) as where:

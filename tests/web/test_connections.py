@@ -221,7 +221,9 @@ def test_health_is_told_while_every_thread_is_busy(
 ) -> None:
     """Requests that wait for a study, as many as are worked on at once, do not hold it up."""
     release = threading.Event()
-    monkeypatch.setattr("psips.web.study_cache.Desk.last", lambda self: release.wait(30) and 1)
+    monkeypatch.setattr(
+        "psips.web.study_cache.CachedStudy.last", lambda self: release.wait(30) and 1
+    )
     with contextlib.ExitStack() as kept:
         token = served.tokens["viewer"]
         path = served.api.removeprefix(served.url)

@@ -710,10 +710,10 @@ def test_who_on_the_command_line(
 
 def test_a_look_is_of_one_moment(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An event that comes while a page is worked out is on the next one, not half on this."""
-    from psips.web.study_cache import Desk
+    from psips.web.study_cache import CachedStudy
 
     with open_store(url) as store, open_store(url) as elsewhere:
-        desk, other = Desk(NAME, store), Study.open(NAME, elsewhere)
+        cached, other = CachedStudy(NAME, store), Study.open(NAME, elsewhere)
         session = type(other.state.session)
         status = session.status
 
@@ -725,7 +725,7 @@ def test_a_look_is_of_one_moment(url: str, monkeypatch: pytest.MonkeyPatch) -> N
 
         other.tell("B", [1.0, 2.0])
         monkeypatch.setattr(session, "status", interrupted)
-        first = desk.look()
+        first = cached.look()
         assert (first.event, first.status.results, first.told) == (2, 1, 1)
-        second = desk.look()
+        second = cached.look()
         assert (second.event, second.status.results, second.told) == (3, 2, 2)

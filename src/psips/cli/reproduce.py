@@ -35,8 +35,6 @@ def reproduce(
 
         work = Reproduction(figures or [], out, runs=runs, seed=seed)
         missing = len(work.campaign.missing())
-        if missing:
-            work.warm()
     console = output()
     try:
         with progress_bar("runs", missing) as line:

@@ -6,7 +6,7 @@ import random
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
@@ -22,8 +22,9 @@ from psips.problem.limits import limited_metric
 from psips.rules import Rules
 
 TOLERANCE = "2%"  # of metrics whose logarithms are compared, if nothing is said
-PATIENCE = 3.0  # growth of the runs up to which a smaller set that is right is looked for
-COMPILING = 0.5  # seconds from which a judgement was compiled, or read from where it is kept
+SMALLER_SET_GROWTH = (
+    3.0  # growth of the runs up to which a smaller set that is right is looked for
+)
 
 
 @dataclass(frozen=True)
@@ -124,8 +125,7 @@ class Measuring:
         try:
             with self.runner.at_work():
                 first = self._first_runs()
-                with self._uncounted():
-                    self.known = self._make_measurements()
+                self.known = self._make_measurements()
                 self.before = len(self.known.samples)
                 if not self.question.warmup and not self.before:
                     rows = [one for one in first if one.option in self.known.problem.arms]
@@ -161,7 +161,7 @@ class Measuring:
         runs = len(self.known.samples)
         if runs == self.before:  # a study that had stopped
             return
-        while self.left > 0.0 and len(self.known.samples) < PATIENCE * runs:
+        while self.left > 0.0 and len(self.known.samples) < SMALLER_SET_GROWTH * runs:
             pairs = self.known.replaceable
             if not pairs and self.known.stopped:
                 return
@@ -172,20 +172,10 @@ class Measuring:
                 self._order.shuffle(names)
                 self._measure(names)
 
-    @contextmanager
-    def _uncounted(self) -> Iterator[None]:
-        """Leave out what takes long: judgements are quick, but for compiling kernels."""
-        begin = self.clock()
-        yield
-        took = self.clock() - begin
-        if took > COMPILING:
-            self._begin += took
-
     def _rounds(self) -> Iterator[list[str]]:
         assert self.known is not None
         arms = self.known.problem.arms
-        with self._uncounted():
-            rounds = self.known.next_rounds(self._order)
+        rounds = self.known.next_rounds(self._order)
         for names in rounds:
             if self.known.problem.arms != arms:  # one has gone
                 return
@@ -289,8 +279,7 @@ class Measuring:
     def _tell(self, samples: Sequence[Sample]) -> None:
         assert self.known is not None
         try:
-            with self._uncounted():
-                self.known.tell(samples)
+            self.known.tell(samples)
         except InputError as error:
             if "registered as exact" not in str(error):
                 raise

@@ -14,7 +14,7 @@ from psips.errors import InputError, counted, quote
 from psips.evaluation.layout import estimates_of, laid_out, legend_of, marked
 from psips.evaluation.pool import Done, Function, Pool, make_pool
 from psips.evaluation.progress import EVERY, Progress, Reporter, reporter_of
-from psips.evaluation.sources import Desk, SessionDesk, StudyDesk
+from psips.evaluation.sources import SessionSource, Source, StudySource
 from psips.input.checks import read_items
 from psips.input.digits import chance
 from psips.input.directions import with_directions
@@ -31,7 +31,7 @@ from psips.study import Study
 from psips.study.on_stop import carry_out, check_order
 from psips.study.plain import known_data
 
-PATIENCE = 20  # calls of one arm that fail one after the other, before that is an error
+MAX_FAILURES = 20  # calls of one arm that fail one after the other, before that is an error
 AHEAD = 4  # for so many workers one call waits in line, so that no worker does
 
 
@@ -226,19 +226,19 @@ def evaluate(
     if on_stop is not None:
         check_order(on_stop, "on_stop")
     what_arms, what_items = _named("arm", arms), _named("item", items)
-    desk = _desk(
+    source = _source(
         *(what_arms, what_items, objectives, study, budget, epsilon),
         *(either_seed(rng, seed), shuffle),
         {**choices, **({} if of is None else {"of": of})},
     )
     reporter = reporter_of(progress)
-    work = _Work(desk, what_arms, what_items, retries, timeout, reporter)
+    work = _Work(source, what_arms, what_items, retries, timeout, reporter)
     try:
         found = work.go(make_pool(pool, run, workers))
     finally:
         reporter.close()
     if on_stop is not None and found.stopped:
-        _carry_out(on_stop, desk, found)
+        _carry_out(on_stop, source, found)
     return found
 
 
@@ -256,7 +256,7 @@ def _named(kind: str, given: Any) -> dict[str, Any]:
     return _named(kind, {str(value): value for value in given})
 
 
-def _desk(
+def _source(
     arms: Mapping[str, Any],
     items: Mapping[str, Any],
     objectives: Any,
@@ -266,7 +266,7 @@ def _desk(
     seed: Seed,
     shuffle: bool,
     choices: Mapping[str, Any],
-) -> Desk:
+) -> Source:
     if study is not None:
         if choices or any(one is not None for one in (objectives, budget, epsilon)):
             raise InputError(
@@ -274,14 +274,14 @@ def _desk(
                 "own: leave them out"
             )
         _check_study(study.problem, arms, items)
-        return StudyDesk(study)
+        return StudySource(study)
     if objectives is None:
         raise InputError("evaluate needs the objectives, or a study that has them")
     order: Sequence[str] = list(items)
     if shuffle:
         order = [order[j] for j in generator(seed).permutation(len(order))]
     problem = Problem(objectives=objectives, arms=list(arms), items=order, epsilon=epsilon)
-    return SessionDesk(Session(problem, seed=seed, budget=budget, **choices))
+    return SessionSource(Session(problem, seed=seed, budget=budget, **choices))
 
 
 def _check_study(problem: Problem, arms: Mapping[str, Any], items: Mapping[str, Any]) -> None:
@@ -295,10 +295,10 @@ def _check_study(problem: Problem, arms: Mapping[str, Any], items: Mapping[str, 
             )
 
 
-def _carry_out(order: str, desk: Desk, found: Evaluation) -> None:
+def _carry_out(order: str, source: Source, found: Evaluation) -> None:
     """Do what is to be done at the stop; that it failed is a warning, the answer is there."""
-    data = known_data(desk.session.problem, desk.status(), found.pareto_set)
-    failed = carry_out(order, as_json({"study": desk.name, **data}))
+    data = known_data(source.session.problem, source.status(), found.pareto_set)
+    failed = carry_out(order, as_json({"study": source.name, **data}))
     if failed:
         warnings.warn(
             f"the set is known, but on_stop was not carried out: {failed}", stacklevel=3
@@ -310,14 +310,14 @@ class _Work:
 
     def __init__(
         self,
-        desk: Desk,
+        source: Source,
         arms: Mapping[str, Any],
         items: Mapping[str, Any],
         retries: int,
         timeout: float | None,
         reporter: Reporter,
     ) -> None:
-        self.desk, self.arms, self.items = desk, arms, items
+        self.source, self.arms, self.items = source, arms, items
         self.retries, self.timeout, self.reporter = retries, timeout, reporter
         self.asks: dict[int, tuple[Ticket, int]] = {}  # by call: what for, and which try
         self.calls = 0
@@ -331,9 +331,9 @@ class _Work:
         nothing_left = False
         most = pool.workers + math.ceil(pool.workers / AHEAD)
         try:
-            while not self.desk.stopped:
+            while not self.source.stopped:
                 while len(self.asks) < most:
-                    ticket = self.desk.ask()
+                    ticket = self.source.ask()
                     if ticket is None:
                         break
                     self._call(pool, ticket, 0)
@@ -343,15 +343,15 @@ class _Work:
                 self._take(pool, pool.wait(self._until_late(pool)))
                 if perf_counter() - told >= EVERY:
                     told = perf_counter()
-                    self.reporter.report(self._progress(told - begin), self.desk)
+                    self.reporter.report(self._progress(told - begin), self.source)
             seconds = perf_counter() - begin
             now = perf_counter()
             self.spent += sum(now - start for start in list(pool.began.values()))
         finally:
             pool.close()
-            self.desk.leave([ticket for ticket, _ in self.asks.values()])
-        self.reporter.report(self._progress(seconds), self.desk)
-        session = self.desk.session
+            self.source.leave([ticket for ticket, _ in self.asks.values()])
+        self.reporter.report(self._progress(seconds), self.source)
+        session = self.source.session
         if self.failures and not session.results:
             arm, item, error = self.failures[-1]
             raise InputError(
@@ -374,7 +374,7 @@ class _Work:
         )
 
     def _progress(self, seconds: float) -> Progress:
-        session = self.desk.session
+        session = self.source.session
         return Progress(
             session.results, len(self.failures), len(self.asks), seconds, session.candidate_set
         )
@@ -399,13 +399,13 @@ class _Work:
             error = done.error
             if error is None:
                 try:
-                    self.desk.tell(ticket, done.value)
+                    self.source.tell(ticket, done.value)
                     self.in_a_row[ticket.arm] = 0
                 except InputError as refused:
                     error = refused
             if error is not None:
                 self._fail(pool, ticket, attempt, error)
-            if self.desk.stopped:
+            if self.source.stopped:
                 return
         if self.timeout is not None:
             now = perf_counter()
@@ -425,10 +425,10 @@ class _Work:
             self._call(pool, ticket, attempt + 1)
             return
         self.failures.append((ticket.arm, ticket.item or "", error))
-        self.desk.give_up(ticket)
+        self.source.give_up(ticket)
         self.in_a_row[ticket.arm] += 1
-        if self.in_a_row[ticket.arm] >= PATIENCE:
+        if self.in_a_row[ticket.arm] >= MAX_FAILURES:
             raise InputError(
-                f"{PATIENCE} calls of arm {quote(ticket.arm)} failed one after the other, the "
-                f"last with {type(error).__name__}: {error}; mend it, or leave the arm out"
+                f"{MAX_FAILURES} calls of arm {quote(ticket.arm)} failed one after the other, "
+                f"the last with {type(error).__name__}: {error}; mend it, or leave the arm out"
             ) from error

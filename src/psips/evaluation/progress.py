@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any, NamedTuple, Protocol
 
 from psips.errors import counted
-from psips.evaluation.sources import Desk
+from psips.evaluation.sources import Source
 
 EVERY = 1.0  # seconds between two reports
 REST = 10.0  # times as long as a report took, there is no other
@@ -34,7 +34,7 @@ class Progress(NamedTuple):
 class Reporter(Protocol):
     """Is told how an evaluation goes."""
 
-    def report(self, told: Progress, desk: Desk) -> None:
+    def report(self, told: Progress, source: Source) -> None:
         """Show how it goes."""
 
     def close(self) -> None:
@@ -47,7 +47,7 @@ class Calls:
     def __init__(self, call: Callable[[Progress], object]) -> None:
         self._call = call
 
-    def report(self, told: Progress, desk: Desk) -> None:  # noqa: ARG002
+    def report(self, told: Progress, source: Source) -> None:  # noqa: ARG002
         """Hand it on."""
         self._call(told)
 
@@ -64,19 +64,19 @@ class Screen:
         self._live = live_on(console)
         self._due = 0.0
 
-    def report(self, told: Progress, desk: Desk) -> None:
+    def report(self, told: Progress, source: Source) -> None:
         """Draw what is known; what takes long is drawn less often."""
         from psips.session.live import drawn
 
         began = perf_counter()
-        if began < self._due and not desk.stopped:
+        if began < self._due and not source.stopped:
             return
-        known = desk.status()
+        known = source.status()
         failed = f"{told.failed:,} failed, " if told.failed else ""
         more = f"{failed}{counted(told.running, 'call')} running, {told.seconds:,.0f} s"
         if not self._live.is_started:
             self._live.start()
-        table = drawn(desk.name, desk.session.problem, known, more)
+        table = drawn(source.name, source.session.problem, known, more)
         self._live.update(table, refresh=True)
         now = perf_counter()
         self._due = now + REST * (now - began)

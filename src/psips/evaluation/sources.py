@@ -11,7 +11,7 @@ from psips.session.status import Status
 from psips.study import Study
 
 
-class Desk(Protocol):
+class Source(Protocol):
     """Asks and is told."""
 
     @property
@@ -42,7 +42,7 @@ class Desk(Protocol):
         """Take back what no one will answer."""
 
 
-class SessionDesk:
+class SessionSource:
     """A session of this process."""
 
     def __init__(self, session: Session) -> None:
@@ -78,7 +78,7 @@ class SessionDesk:
             self.session.cancel(ticket)
 
 
-class StudyDesk:
+class StudySource:
     """A study: every ask and every result is an event of its log."""
 
     def __init__(self, study: Study) -> None:

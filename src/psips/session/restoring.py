@@ -1,7 +1,7 @@
 """Checks of a state that was stored: it must not point at anything outside itself.
 
-Compiled code does not look whether an index is within its array, so whatever comes from a file
-is looked at here, once, before any of it is run.
+The core checks every index, and a wrong one is a bug to it. Whatever comes from a file is
+looked at here, once, so that a damaged snapshot is a sentence.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from urllib.request import Request, urlopen
 
 from psips.errors import InputError, quote
 
-PATIENCE = 30.0  # seconds that a command or an address may take
+HOOK_TIMEOUT = 30.0  # seconds that a command or an address may take
 
 
 def is_address(order: str) -> bool:
@@ -50,10 +50,10 @@ def carry_out(order: str, data: str) -> str:
     try:
         if is_address(order):
             kind = {"content-type": "application/json"}
-            with urlopen(Request(order, data.encode(), kind), timeout=PATIENCE):
+            with urlopen(Request(order, data.encode(), kind), timeout=HOOK_TIMEOUT):
                 return ""
         words = shlex.split(order)
-        done = subprocess.run(words, input=data.encode(), timeout=PATIENCE, check=False)
+        done = subprocess.run(words, input=data.encode(), timeout=HOOK_TIMEOUT, check=False)
     except (OSError, URLError, ValueError, subprocess.TimeoutExpired) as error:
         return str(error) or type(error).__name__
     return f"it ended with code {done.returncode}" if done.returncode else ""

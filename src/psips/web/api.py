@@ -24,12 +24,12 @@ from psips.web.addresses import name_of, slug
 from psips.web.authentication import OWNER, RECORDER, Person, require
 from psips.web.bodies import StrictRoute
 from psips.web.problems import NOT_FOUND, STOPPED, RefusedError
-from psips.web.study_cache import Desk, Desks
+from psips.web.study_cache import CachedStudy, StudyCache
 
 router = APIRouter(prefix="/api/v1", route_class=StrictRoute)
 
 LOG = logging.getLogger("psips.web")
-PATIENCE = 0.7  # seconds that a list waits for studies that are being read
+LIST_WAIT = 0.7  # seconds that a list waits for studies that are being read
 MOST_ROWS = 10_000  # results, tickets or events in one request
 Number = StrictFloat | StrictInt
 
@@ -149,27 +149,27 @@ def owner(who: Annotated[Person, Depends(caller)]) -> Person:
     return require(who, OWNER)
 
 
-def desk_of(
+def cached_study(
     request: Request,
     study: Annotated[str, Path(description="The study; see `path` in the list of studies.")],
-) -> Desk:
-    """Return the desk of the study in the path."""
-    return find_desk(request.app.state.desks, study)
+) -> CachedStudy:
+    """Return the study in the path."""
+    return find_study(request.app.state.cache, study)
 
 
-def find_desk(desks: Desks, path: str, wait: float | None = None) -> Desk:
-    """Return the desk of the study that a path names."""
+def find_study(cache: StudyCache, path: str, wait: float | None = None) -> CachedStudy:
+    """Return the study that a path names."""
     name = name_of(path)
-    if name is None or name not in desks.names():
+    if name is None or name not in cache.names():
         raise RefusedError(NOT_FOUND, "there is no study of this name on this server")
-    return desks.get(name, wait)
+    return cache.get(name, wait)
 
 
 # Who comes before where: parameters are looked up in their order.
 Caller = Annotated[Person, Depends(caller)]
 Recorder = Annotated[Person, Depends(recorder)]
 Owner = Annotated[Person, Depends(owner)]
-At = Annotated[Desk, Depends(desk_of)]
+At = Annotated[CachedStudy, Depends(cached_study)]
 After = Annotated[int, Query(ge=0, le=2**31, description="Only those with a larger number.")]
 Limit = Annotated[int, Query(ge=1, le=MOST_ROWS)]
 
@@ -177,14 +177,14 @@ Limit = Annotated[int, Query(ge=1, le=MOST_ROWS)]
 @router.get("/studies", summary="List the studies")
 def list_studies(request: Request, _: Caller) -> dict[str, Any]:
     """Return name, path, state, results and progress of each study."""
-    return {"studies": overview(request.app.state.desks)}
+    return {"studies": overview(request.app.state.cache)}
 
 
-def overview(desks: Desks) -> list[dict[str, Any]]:
+def overview(cache: StudyCache) -> list[dict[str, Any]]:
     """Return what a list of studies shows; a damaged one must not hide the others."""
     rows: list[dict[str, Any]] = []
-    begins = {name: desks.begin(name) for name in desks.names()}
-    wait(begins.values(), PATIENCE)
+    begins = {name: cache.begin(name) for name in cache.names()}
+    wait(begins.values(), LIST_WAIT)
     for name, begun in begins.items():
         row: dict[str, Any] = {"study": name, "path": slug(name)}
         if not begun.done():

@@ -24,12 +24,12 @@ from psips.store.database import DatabaseStore
 from psips.store.tokens import Tokens
 from psips.version import __version__
 from psips.web import api, entering, files, forms, making, pages, uploads
-from psips.web.authentication import Porter
+from psips.web.authentication import Authenticator
 from psips.web.connections import HEALTH
 from psips.web.guard import OPEN, Guard
 from psips.web.problems import BAD_INPUT, MALFORMED, NOT_FOUND, code_of, problem_data
 from psips.web.rendering import error_page
-from psips.web.study_cache import Desks
+from psips.web.study_cache import StudyCache
 
 HEALTH_TIME = 5.0  # seconds that the store may take to say that it is there
 THREADS = 64  # requests that are worked on at once; others wait
@@ -46,15 +46,15 @@ def make_app(store: DatabaseStore, api_docs: str = OPEN) -> Guard:
     api_docs : "open", "token" or "off"
         Who may read how the JSON interface is used.
     """
-    porter = Porter(Tokens(store))
-    desks = Desks(store)
+    authenticator = Authenticator(Tokens(store))
+    cache = StudyCache(store)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
-        await asyncio.to_thread(desks.warm)
+        await asyncio.to_thread(cache.warm)
         yield
-        desks.close()
+        cache.close()
 
     app = FastAPI(
         title="psips",
@@ -65,7 +65,7 @@ def make_app(store: DatabaseStore, api_docs: str = OPEN) -> Guard:
         openapi_url="/api/v1/openapi.json",
         lifespan=life,
     )
-    app.state.desks, app.state.porter = desks, porter
+    app.state.cache, app.state.authenticator = cache, authenticator
     app.include_router(api.router)
     for part in (forms, entering, uploads, making, files, pages):
         app.include_router(part.router)
@@ -84,7 +84,7 @@ def make_app(store: DatabaseStore, api_docs: str = OPEN) -> Guard:
         await health.check()
         return JSONResponse({"ok": True})
 
-    return Guard(app, porter, api_docs)  # around all of it, failures included
+    return Guard(app, authenticator, api_docs)  # around all of it, failures included
 
 
 class Health:

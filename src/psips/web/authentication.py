@@ -35,7 +35,7 @@ class Person(NamedTuple):
         return ROLES.index(self.role) >= ROLES.index(role)
 
 
-class Porter:
+class Authenticator:
     """Authenticates requests."""
 
     def __init__(self, tokens: Tokens) -> None:

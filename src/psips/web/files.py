@@ -15,7 +15,7 @@ from psips.web import chart_data, charts
 from psips.web.pages import pair_of
 from psips.web.plotly_script import PLOTLY, script
 from psips.web.problems import NOT_FOUND, RefusedError
-from psips.web.rendering import Visitor, desk_of, render
+from psips.web.rendering import Visitor, cached_study, render
 
 router = APIRouter(include_in_schema=False)
 
@@ -38,7 +38,7 @@ def front_data(
     request: Request, study: str, _: Visitor, x: str = "", y: str = "", hide: str = ""
 ) -> Response:
     """Return what the charts of the options show, and a picture of two metrics for print."""
-    look = desk_of(request, study).look()
+    look = cached_study(request, study).look()
     picture = svg.front(look.front, *pair_of(look, x, y), bool(hide))
     return JSONResponse({**chart_data.front(look), "picture": picture})
 
@@ -46,7 +46,7 @@ def front_data(
 @router.get("/studies/{study}/course.json")
 def course_data(request: Request, study: str, _: Visitor) -> Response:
     """Return measurements and evidence over time."""
-    return JSONResponse(chart_data.course(desk_of(request, study).course()))
+    return JSONResponse(chart_data.course(cached_study(request, study).course()))
 
 
 @router.get("/studies/{study}/{figure}.svg")
@@ -58,7 +58,7 @@ def picture(request: Request, study: str, figure: str, _: Visitor) -> Response:
     }
     if figure not in drawn:
         raise RefusedError(NOT_FOUND, "there is no such figure")
-    course = desk_of(request, study).course()
+    course = cached_study(request, study).course()
     headers = {"content-security-policy": FILE_POLICY}
     return Response(drawn[figure](course), 200, headers, "image/svg+xml; charset=utf-8")
 
@@ -78,8 +78,8 @@ def as_plain(request: Request, study: str, _: Visitor) -> Response:
 def _saved(
     request: Request, study: str, ending: str, kind: str, write: Callable[[Study], str]
 ) -> Response:
-    desk = desk_of(request, study)
-    with desk.study() as opened:
+    cached = cached_study(request, study)
+    with cached.study() as opened:
         text = write(opened)
     return Response(text.encode(errors="replace"), 200, _attachment(f"{study}.{ending}"), kind)
 
@@ -89,8 +89,8 @@ def report(request: Request, study: str, _: Visitor) -> Response:
     """Return the report, which replays the whole log."""
     from psips.report import report as write
 
-    desk = desk_of(request, study)
-    text = request.app.state.desks.report(desk.name, write)
+    cached = cached_study(request, study)
+    text = request.app.state.cache.report(cached.name, write)
     headers = {"content-security-policy": FILE_POLICY}
     return Response(text, 200, headers, "text/html")
 

@@ -16,14 +16,14 @@ from psips.errors import InputError, quote
 from psips.input.quantities import parse_number
 from psips.study import Study
 from psips.study.people import read_key
-from psips.web.api import find_desk
+from psips.web.api import find_study
 from psips.web.authentication import (
     COOKIE,
     OWNER,
     RECORDER,
     VISIT,
+    Authenticator,
     Person,
-    Porter,
     check_form,
     new_visit,
     require,
@@ -38,7 +38,7 @@ from psips.web.problems import (
     code_of,
 )
 from psips.web.rendering import clear_cookie, render, set_cookie, visitor
-from psips.web.study_cache import Desk
+from psips.web.study_cache import CachedStudy
 
 router = APIRouter(include_in_schema=False)
 
@@ -81,23 +81,25 @@ def owner(person: Annotated[Person, Depends(visitor)]) -> Person:
     return require(person, OWNER)
 
 
-def desk_at(request: Request, study: str, _: Annotated[Person, Depends(visitor)]) -> Desk:
-    """Return the desk of the study in the path."""
-    return find_desk(request.app.state.desks, study)
+def study_at(
+    request: Request, study: str, _: Annotated[Person, Depends(visitor)]
+) -> CachedStudy:
+    """Return the study in the path."""
+    return find_study(request.app.state.cache, study)
 
 
 # Who comes before where, and that before what: parameters are looked up in their order.
 Recorder = Annotated[Person, Depends(recorder)]
 Owner = Annotated[Person, Depends(owner)]
-At = Annotated[Desk, Depends(desk_at)]
+At = Annotated[CachedStudy, Depends(study_at)]
 Sent = Annotated[Posted, Depends(posted)]
 
 
 @router.get("/sign-in")
 def sign_in_page(request: Request, to: str = "") -> Response:
     """Ask for a token."""
-    porter: Porter = request.app.state.porter
-    if porter.by_cookie(request) is not None:
+    authenticator: Authenticator = request.app.state.authenticator
+    if authenticator.by_cookie(request) is not None:
         return RedirectResponse("/", 303)
     return render(request, "sign_in.html", to=to[:500], error="")
 
@@ -105,9 +107,9 @@ def sign_in_page(request: Request, to: str = "") -> Response:
 @router.post("/sign-in")
 def sign_in(request: Request, sent: Sent) -> Response:
     """Let somebody in who has a token."""
-    porter: Porter = request.app.state.porter
+    authenticator: Authenticator = request.app.state.authenticator
     try:
-        secret = porter.sign_in(request, sent["token"][:200])
+        secret = authenticator.sign_in(request, sent["token"][:200])
     except RefusedError as error:
         page = {"to": sent["to"][:500], "error": str(error)}
         return render(request, "sign_in.html", error.code, **page)
@@ -121,10 +123,10 @@ def sign_in(request: Request, sent: Sent) -> Response:
 @router.post("/sign-out")
 def sign_out(request: Request, _: Sent) -> Response:
     """End a visit."""
-    porter: Porter = request.app.state.porter
+    authenticator: Authenticator = request.app.state.authenticator
     secret = request.cookies.get(COOKIE)
-    if secret and porter.tokens.needed():
-        porter.tokens.sign_out(secret)
+    if secret and authenticator.tokens.needed():
+        authenticator.tokens.sign_out(secret)
     response = RedirectResponse("/", 303)
     clear_cookie(request, response)
     return response

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from psips.errors import InputError, on_page
-from psips.web.authentication import Porter
+from psips.web.authentication import Authenticator
 from psips.web.connections import HEALTH
 from psips.web.problems import NOT_FOUND, NOT_SIGNED_IN, code_of
 
@@ -57,7 +57,7 @@ class Guard:
     Parameters
     ----------
     app : ASGI application
-    porter : Porter
+    authenticator : Authenticator
         Knows whether there are tokens. Without them only this machine is served, by names that
         no page elsewhere can make a browser take for its own. With them, who calls the JSON
         interface is looked at here, before anything of the request is.
@@ -65,9 +65,9 @@ class Guard:
         Who may read how the JSON interface is used.
     """
 
-    def __init__(self, app: Any, porter: Porter, api_docs: str = OPEN) -> None:
+    def __init__(self, app: Any, authenticator: Authenticator, api_docs: str = OPEN) -> None:
         self._app = app
-        self._porter = porter
+        self._porter = authenticator
         self._api_docs = api_docs
 
     async def __call__(self, scope: Message, receive: Any, send: Any) -> None:

@@ -28,7 +28,7 @@ from psips.web.authentication import Person
 from psips.web.forms import Owner, Posted, Sent, owner
 from psips.web.problems import BAD_INPUT, code_of
 from psips.web.rendering import render
-from psips.web.study_cache import Desks
+from psips.web.study_cache import StudyCache
 from psips.web.uploads import LARGEST_FILE, file_name
 
 router = APIRouter(include_in_schema=False)
@@ -123,8 +123,8 @@ def from_form(request: Request, person: Owner, sent: Sent) -> Response:
 
 
 def _store(request: Request) -> Any:
-    desks: Desks = request.app.state.desks
-    return desks.store
+    cache: StudyCache = request.app.state.cache
+    return cache.store
 
 
 def _opened(made: Study) -> Response:

@@ -18,8 +18,8 @@ from psips.web.addresses import slug
 from psips.web.api import overview
 from psips.web.authentication import RECORDER, Person
 from psips.web.problems import NOT_FOUND, RefusedError
-from psips.web.rendering import Number, Visitor, desk_of, render
-from psips.web.study_cache import Desk, Desks
+from psips.web.rendering import Number, Visitor, cached_study, render
+from psips.web.study_cache import CachedStudy, StudyCache
 from psips.web.tables import Wanted
 from psips.web.view_models import Look
 
@@ -41,8 +41,8 @@ TABS = (
 @router.get("/")
 def studies(request: Request, person: Visitor) -> Response:
     """List the studies."""
-    desks: Desks = request.app.state.desks
-    return render(request, "studies.html", person=person, rows=overview(desks))
+    cache: StudyCache = request.app.state.cache
+    return render(request, "studies.html", person=person, rows=overview(cache))
 
 
 def wanted(
@@ -85,7 +85,7 @@ def on_top(look: Look, person: Person) -> dict[str, Any]:
 
 def tab(
     request: Request,
-    desk: Desk,
+    cached: CachedStudy,
     person: Person,
     which: str,
     code: int = 200,
@@ -96,7 +96,7 @@ def tab(
 
     Parameters
     ----------
-    request, desk, person : Request, Desk, Person
+    request, cached, person : Request, CachedStudy, Person
     which : str
         Of TABS; "" is the overview.
     code : int
@@ -106,15 +106,15 @@ def tab(
     **given
         What the tab shows besides.
     """
-    look = desk.look()
-    path = slug(desk.name)
+    look = cached.look()
+    path = slug(cached.name)
     return render(
         request,
         f"{which or 'overview'}.html",
         code,
         person=person,
         look=look,
-        name=desk.name,
+        name=cached.name,
         path=path,
         here=f"/studies/{path}{'/' if which else ''}{which}",
         tabs=TABS,
@@ -122,7 +122,7 @@ def tab(
         **on_top(look, person),
         done=done,
         said=next((entry for entry in look.log if entry.seq == done), None),
-        undo=desk.seconds_left(done, person.name, SECONDS) if done else 0,
+        undo=cached.seconds_left(done, person.name, SECONDS) if done else 0,
         **given,
     )
 
@@ -140,15 +140,15 @@ def overview_tab(
 ) -> Response:
     """Show what is known: the answer, the front, the options."""
     try:
-        desk = desk_of(request, study)
+        cached = cached_study(request, study)
     except SlowError:
         return render(request, "reading.html", person=person)
-    look = desk.look()
+    look = cached.look()
     first, second = pair_of(look, x, y)
     drawn = DRAWN in request.headers
     return tab(
         request,
-        desk,
+        cached,
         person,
         "",
         done=done,
@@ -187,14 +187,14 @@ def enter_tab(
     done: Number | None = None,
 ) -> Response:
     """Show what is to be measured, and the forms to enter it."""
-    desk = desk_of(request, study)
+    cached = cached_study(request, study)
     given = {"ticket": ticket[:200], "next": then[:3]}
-    return show_enter(request, desk, person, given=given, done=done)
+    return show_enter(request, cached, person, given=given, done=done)
 
 
 def show_enter(
     request: Request,
-    desk: Desk,
+    cached: CachedStudy,
     person: Person,
     code: int = 200,
     given: dict[str, str] | None = None,
@@ -206,14 +206,14 @@ def show_enter(
 
     Parameters
     ----------
-    request, desk, person, code, done
+    request, cached, person, code, done
         See `tab`.
     given, errors : dict
         By field: what was typed, and what is wrong with it.
     form : str
         Which form they belong to.
     """
-    look = desk.look()
+    look = cached.look()
     typed = given or {}
     ticket = typed.get("ticket", "")
     if not ticket and not typed.get("arm") and not form and look.tickets:
@@ -221,7 +221,7 @@ def show_enter(
     problem = look.problem
     return tab(
         request,
-        desk,
+        cached,
         person,
         "enter",
         code,
@@ -240,13 +240,13 @@ def results_tab(
     request: Request, study: str, person: Visitor, asked: Asked, done: Number | None = None
 ) -> Response:
     """Show the measurements, the newest first unless the address says otherwise."""
-    desk = desk_of(request, study)
-    with desk.study() as opened:
+    cached = cached_study(request, study)
+    with cached.study() as opened:
         every = opened.state.ledger.results
         found = tables.results(every, opened.problem.objectives, asked)
     return tab(
         request,
-        desk,
+        cached,
         person,
         "results",
         done=done,
@@ -261,12 +261,12 @@ def result_page(
     request: Request, study: str, person: Visitor, number: int, done: Number | None = None
 ) -> Response:
     """Show one result, and the forms that change it."""
-    return show_result(request, desk_of(request, study), person, number, done=done)
+    return show_result(request, cached_study(request, study), person, number, done=done)
 
 
 def show_result(
     request: Request,
-    desk: Desk,
+    cached: CachedStudy,
     person: Person,
     number: int,
     code: int = 200,
@@ -276,19 +276,19 @@ def show_result(
     done: int | None = None,
 ) -> Response:
     """Show one result, with what was given in a form and what is wrong with it."""
-    with desk.study() as opened:
+    with cached.study() as opened:
         state = opened.state
         if not 1 <= number <= len(state.ledger.results):
             raise RefusedError(NOT_FOUND, f"there is no measurement number {number}")
-        look = desk.look()
-        path = slug(desk.name)
+        look = cached.look()
+        path = slug(cached.name)
         return render(
             request,
             "result.html",
             code,
             person=person,
             look=look,
-            name=desk.name,
+            name=cached.name,
             path=path,
             here=f"/studies/{path}/results/{number}",
             tabs=TABS,
@@ -310,11 +310,11 @@ def comparisons_tab(
     request: Request, study: str, person: Visitor, done: Number | None = None
 ) -> Response:
     """Show who dominates whom, and what the undecided pairs would cost."""
-    desk = desk_of(request, study)
-    found = desk.comparisons()
+    cached = cached_study(request, study)
+    found = cached.comparisons()
     return tab(
         request,
-        desk,
+        cached,
         person,
         "comparisons",
         done=done,
@@ -326,12 +326,12 @@ def comparisons_tab(
 @router.get("/studies/{study}/log")
 def log_tab(request: Request, study: str, person: Visitor, before: Number = 0) -> Response:
     """Show events, the newest first, with who recorded them."""
-    desk = desk_of(request, study)
-    last = before - 1 if before else desk.look().event
-    with desk.study() as opened:
+    cached = cached_study(request, study)
+    last = before - 1 if before else cached.look().event
+    with cached.study() as opened:
         events = opened.store.read(opened.name, max(0, last - PAGE), last)[::-1]
     entries = [text.entry(event) for event in events]
-    return tab(request, desk, person, "log", events=entries, before=before)
+    return tab(request, cached, person, "log", events=entries, before=before)
 
 
 @router.get("/studies/{study}/design")
@@ -339,15 +339,15 @@ def design_tab(
     request: Request, study: str, person: Visitor, done: Number | None = None
 ) -> Response:
     """Show the design as registered, the noise, what is promised, and files to save."""
-    desk = desk_of(request, study)
-    with desk.study() as opened:
+    cached = cached_study(request, study)
+    with cached.study() as opened:
         design = Markup(design_of(opened.state))  # it escapes every text
-    kind = headline.kind_of(desk.look().rules)
-    given: dict[str, Any] = {"design": design, "promised": kind, "noise": desk.noise()}
-    return tab(request, desk, person, "design", done=done, **given)
+    kind = headline.kind_of(cached.look().rules)
+    given: dict[str, Any] = {"design": design, "promised": kind, "noise": cached.noise()}
+    return tab(request, cached, person, "design", done=done, **given)
 
 
 @router.get("/studies/{study}/changes")
 def changes(request: Request, study: str, _: Visitor) -> Response:
     """Return the number of the last event, for pages that follow a study."""
-    return JSONResponse({"event": desk_of(request, study).last()})
+    return JSONResponse({"event": cached_study(request, study).last()})

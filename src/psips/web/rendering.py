@@ -15,22 +15,22 @@ from psips.session.estimated import spread
 from psips.version import __version__
 from psips.web import text
 from psips.web.addresses import slug
-from psips.web.api import find_desk
+from psips.web.api import find_study
 from psips.web.authentication import (
     COOKIE,
     OWNER,
     RECORDER,
     VISIT,
+    Authenticator,
     Person,
-    Porter,
     form_token,
     new_visit,
 )
 from psips.web.plotly_script import PLOTLY
 from psips.web.problems import NOT_SIGNED_IN, RefusedError, without_place
-from psips.web.study_cache import Desk
+from psips.web.study_cache import CachedStudy
 
-PATIENCE = 1.0  # seconds that a page waits for a study that is being read
+PAGE_WAIT = 1.0  # seconds that a page waits for a study that is being read
 
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
@@ -94,16 +94,16 @@ def error_page(request: Request, data: dict[str, Any]) -> Response:
 
 def visitor(request: Request) -> Person:
     """Return who looks."""
-    porter: Porter = request.app.state.porter
-    person = porter.by_cookie(request)
+    authenticator: Authenticator = request.app.state.authenticator
+    person = authenticator.by_cookie(request)
     if person is None:
         raise RefusedError(NOT_SIGNED_IN, "sign in first")
     return person
 
 
-def desk_of(request: Request, study: str) -> Desk:
-    """Return the desk of the study in the path, if it is ready soon."""
-    return find_desk(request.app.state.desks, study, PATIENCE)
+def cached_study(request: Request, study: str) -> CachedStudy:
+    """Return the study in the path, if it is ready soon."""
+    return find_study(request.app.state.cache, study, PAGE_WAIT)
 
 
 Visitor = Annotated[Person, Depends(visitor)]

@@ -1,4 +1,4 @@
-"""One desk for each study: the place where all requests to this process work on it.
+"""Studies that are open in this process: where all requests to this process work on it.
 
 A study object belongs to one thread, so a lock lets one request at a time use it. What others,
 here or in other processes, have recorded is read from the log each time.
@@ -34,7 +34,7 @@ REST = 5.0  # times as long as a figure took to draw, it is not drawn again
 LOG = logging.getLogger("psips.web")
 
 
-class Desk:
+class CachedStudy:
     """A study that is open in this process."""
 
     def __init__(self, name: str, store: DatabaseStore) -> None:
@@ -131,12 +131,12 @@ class Desk:
             self._drawing.release()
 
 
-class Desks:
-    """The desks of a store. Studies are read ahead, so that no one waits for a long log."""
+class StudyCache:
+    """The studies of a store. They are read ahead, so that no one waits for a long log."""
 
     def __init__(self, store: DatabaseStore) -> None:
         self.store = store
-        self._desks: dict[str, Future[Desk]] = {}
+        self._studies: dict[str, Future[CachedStudy]] = {}
         self._lock = threading.Lock()
         self._readers = ThreadPoolExecutor(2, thread_name_prefix="psips-read")
         self._reports: dict[str, tuple[int, str]] = {}
@@ -146,24 +146,24 @@ class Desks:
         """Return the names of the studies."""
         return self.store.studies()
 
-    def begin(self, name: str) -> Future[Desk]:
+    def begin(self, name: str) -> Future[CachedStudy]:
         """Have a study read, if it is not yet."""
         with self._lock:
-            found = self._desks.get(name)
+            found = self._studies.get(name)
             failed = found is not None and found.done() and found.exception() is not None
             if found is None or failed:
-                found = self._desks[name] = self._readers.submit(self._open, name)
+                found = self._studies[name] = self._readers.submit(self._open, name)
             return found
 
-    def _open(self, name: str) -> Desk:
+    def _open(self, name: str) -> CachedStudy:
         if not self.store.read(name, 0, 1):
             raise unknown("study", name, self.names())
-        desk = Desk(name, self.store)
-        desk.look()
-        return desk
+        cached = CachedStudy(name, self.store)
+        cached.look()
+        return cached
 
-    def get(self, name: str, wait: float | None = None) -> Desk:
-        """Return the desk of a study, once it has been read.
+    def get(self, name: str, wait: float | None = None) -> CachedStudy:
+        """Return a study, once it has been read.
 
         Parameters
         ----------

@@ -26,7 +26,7 @@ from psips.web.forms import At, Recorder, Sent, done
 from psips.web.pages import show_enter
 from psips.web.problems import BAD_INPUT, MALFORMED, RefusedError, code_of, problem
 from psips.web.rendering import render
-from psips.web.study_cache import Desk
+from psips.web.study_cache import CachedStudy
 
 router = APIRouter(include_in_schema=False)
 
@@ -97,7 +97,7 @@ def with_head(text: str, problem: Problem) -> bytes:
 
 
 def _preview(
-    request: Request, at: Desk, who: Person, name: str, data: bytes, again: bool
+    request: Request, at: CachedStudy, who: Person, name: str, data: bytes, again: bool
 ) -> Response:
     problems: list[dict[str, Any]] = []
     warnings: list[str] = []
@@ -138,7 +138,7 @@ def _preview(
     )
 
 
-def _read(at: Desk, name: str, data: bytes) -> Delivery:
+def _read(at: CachedStudy, name: str, data: bytes) -> Delivery:
     """Read what was uploaded, while others go on working with the study."""
     if len(data) > LARGEST_FILE:
         raise InputError(

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from psips.errors import InputError, quote, unknown
 from psips.lab.campaign import Campaign
-from psips.lab.cells import Cell, perform
 from psips.lab.reproduction import stopping_times, trajectories
 from psips.lab.reproduction.figure import LABELS, Claim, Figure, Row, table
 from psips.version import __version__
@@ -67,18 +66,6 @@ class Reproduction:
                 f"--out {quote(str(out))} cannot be a folder: {error.strerror}"
             ) from None
         self.campaign = Campaign(cells, out / "campaign.sqlite", seed)
-
-    def warm(self) -> None:
-        """Compile, or load, what the runs will use: workers that start together would all."""
-        kinds: dict[Any, Cell] = {}
-        for rows in self.rows.values():
-            for row in rows:
-                rules = row.cell.rules
-                kind = (rules["sampling"], rules.get("stopping"), rules.get("draws"))
-                kinds.setdefault((*kind, row.cell.posterior), row.cell)
-        for cell in kinds.values():
-            few = (30,) if cell.marks else ()
-            perform(Cell("correlated", cell.rules, 0, {}, 30, few, cell.posterior), self.seed)
 
     def write(self) -> dict[str, list[Claim]]:
         """Write the files of every figure; return the claims by figure."""
