@@ -439,26 +439,6 @@ def test_what_is_slower_and_needs_the_same_memory_is_left_out(
     assert in_the_set(1.0, monkeypatch) >= 6  # as the default would
 
 
-def test_time_in_which_kernels_are_compiled_does_not_count() -> None:
-    machine = Machine(noisy(0.05))
-    measuring = Measuring(
-        make_options(list("abc")),
-        [TIME],
-        Question(seed=1, time_limit=2.0),
-        machine,
-        clock=lambda: machine.now,
-    )
-    real = Measuring._make_measurements
-
-    def slow(self: Measuring) -> Any:
-        machine.now += 100.0
-        return real(self)
-
-    measuring._make_measurements = slow.__get__(measuring)
-    measuring.go()
-    assert len(measuring.known.samples) > 5
-
-
 def test_exact_metrics_and_limits(tmp_path: Path) -> None:
     sizes = {"a": 300, "b": 200, "c": 100, "d": 400}
     for name, size in sizes.items():
