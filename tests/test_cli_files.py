@@ -235,6 +235,7 @@ def test_questions_on_a_terminal(folder: Path) -> None:
     assert process.returncode == 0, err
     assert err.count("IgG: is more better (max), or less (min)") == 2
     assert "guessed" not in out
+    assert (out.count("less is better"), out.count("more is better")) == (2, 0)
     problem = read_problem_file(folder / "design.toml").problem
     assert problem.directions == ("min", "min")
 

@@ -89,6 +89,15 @@ def test_figures_are_those_of_a_plan(files: tuple[Path, Path]) -> None:
     assert strict.cost == strict.samples
 
 
+def test_the_seed_is_0_if_left_out(files: tuple[Path, Path]) -> None:
+    designs = read_designs([read_problem_file(path) for path in files], [])
+    left, same, other = (
+        [one.samples for one in compare(designs, runs=5, **seed).designs]
+        for seed in ({}, {"seed": 0}, {"seed": 1})
+    )
+    assert left == same != other
+
+
 def test_costs_and_budgets(files: tuple[Path, Path]) -> None:
     read = [read_problem_file(path) for path in files]
     found = compare(read_designs(read, ["budget=12,400"]), runs=10)

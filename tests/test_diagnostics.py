@@ -322,6 +322,17 @@ def test_a_table_too_small_to_tell() -> None:
     assert same.untested[-1] == "gain, cost (all results of an arm are the same)"
 
 
+def test_a_covariance_of_binary_values_alone_is_not_tested() -> None:
+    rng = np.random.default_rng(8)
+    arms, values = np.arange(200) % 2, rng.normal(size=(200, 1))
+    said = "the covariance (no value is taken for normal)"
+    for kind, numbers in (("binary", (values > 0).astype(float)), ("real", values)):
+        objective = {"kind": kind} if kind == "binary" else {"direction": "max"}
+        one = Problem(objectives={"won": objective}, covariance=[0.25], arms=["A", "B"])
+        untested = found((arms, numbers), problem=one).untested
+        assert (said in untested) == (kind == "binary")
+
+
 def test_nothing_of_the_users_units_matters() -> None:
     rng = np.random.default_rng(6)
     arms, values = correlated(table(rng))

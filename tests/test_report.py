@@ -353,6 +353,14 @@ def test_answers_that_are_not_measured_are_named() -> None:
     assert "the middle, far right" in design
 
 
+def test_the_design_has_the_correlations() -> None:
+    covariance = [[4.0, 1.0], [1.0, 9.0]]
+    problem = Problem(objectives=["x", "y"], covariance=covariance, arms=["A", "B"])
+    html = report(Study.create(problem, "sqlite://", name="s", seed=1))
+    design = html[html.index("correlation with x") :]
+    assert design.count("<td>0.167</td>") == 2 or design.count(">0.167<") == 2
+
+
 def test_the_first_page_is_for_a_committee(study: Study) -> None:
     """Answer, front and verdicts come first; how it came about is an appendix."""
     html = report(study, at)
