@@ -224,3 +224,18 @@ def test_options_that_agree_on_all_items_so_far(agree: int, seed: int) -> None:
     assert session.candidate_set
     found = session.status().arms["accuracy estimate"].to_numpy()
     assert np.allclose(found, accuracy.mean(axis=1), atol=1e-6)
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan")])
+def test_a_snapshot_with_a_result_that_is_no_number_is_refused(value: float) -> None:
+    problem = Problem(objectives=["x"], arms=["A", "B"], items=True)
+    session = Session(problem, rng=1)
+    lab = np.random.default_rng(1)
+    for item in range(6):
+        for arm in "AB":
+            session.tell(arm, [lab.normal()], item=f"q{item}")
+    kept = session.snapshot()
+    assert Session.restore(kept).results == 12
+    kept["engine"]["blocks"]["values"][3] = [value]
+    with pytest.raises(InputError, match="a result is not finite"):
+        Session.restore(kept)
