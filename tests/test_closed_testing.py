@@ -101,7 +101,7 @@ def test_a_set_that_is_proven_leaves_no_verdict_open(name: str) -> None:
     assert found == right
     assert all(verdict in ("open", right[answer]) for answer, verdict in early.items())
     text = str(session.status())
-    assert " open " not in text.split("What is proven of each answer")[1]
+    assert "undecided" not in text.split("What is proven of each arm")[1]
 
 
 def test_either_kind_of_evidence_is_enough() -> None:

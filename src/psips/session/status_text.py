@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 WIDTH = 80
 NAME = 30  # columns of a name; longer ones are cut
 LISTED = 30  # arms or answers; of more, the first and the last
-PROOFS = "What is proven of each answer, whichever rule stops the session:"
+PROOFS = "What is proven of each {}, on its own evidence (a stop may need less):"
 
 
 def in_words(
@@ -72,7 +72,9 @@ def in_words(
         found = wrap(f"goal, {goal}: {claim or 'not reached'}", WIDTH) + found
     if budget:
         found += ["", *wrap(budget, WIDTH)]
-    return "\n".join([head, *found, "", *_arms(arms), "", PROOFS, "", *_answers(answers)])
+    what = "arm" if answers.index.equals(arms.index) else "answer"
+    tables = [*_arms(arms), "", PROOFS.format(what), "", *_answers(answers, what)]
+    return "\n".join([head, *found, "", *tables])
 
 
 def _arms(table: pd.DataFrame) -> list[str]:
@@ -80,7 +82,7 @@ def _arms(table: pd.DataFrame) -> list[str]:
     objectives = [c.removesuffix(" estimate") for c in table.columns if c.endswith(" estimate")]
     shown = _listed(len(table))
     rows = table.iloc[shown]
-    columns = [("pulls", [f"{n:,}" for n in rows["pulls"]])]
+    columns = [("results", [f"{n:,}" for n in rows["pulls"]])]
     if table["pending"].any():
         columns.append(("pending", [f"{n:,}" for n in rows["pending"]]))
     for objective in objectives:
@@ -122,18 +124,19 @@ def in_blocks(
     return [line.rstrip() for line in lines]
 
 
-def _answers(table: pd.DataFrame) -> list[str]:
+def _answers(table: pd.DataFrame, what: str) -> list[str]:
     """Return probability, verdict and reason by answer; the reason goes below if it is long."""
     shown = _listed(len(table))
     rows = table.iloc[shown]
     names = [cut(str(name)) for name in rows.index]
-    left = max(map(len, ["answer", *names]))
-    lines = [f"{'answer'.ljust(left)}  probability  verdict  reason"]
-    indent, said = left + 24, ""
+    left = max(map(len, [what, *names]))
+    lines = [f"{what.ljust(left)}  probability  verdict    reason"]
+    indent, said = left + 26, ""
     for i, (name, (_, row)) in enumerate(zip(names, rows.iterrows(), strict=True)):
         chance = row["probability"]
+        verdict = "undecided" if row["verdict"] == "open" else row["verdict"]
         known = "" if math.isnan(chance) else f"{chance:.4g}"
-        start = f"{name.ljust(left)}  {known:>11}  {row['verdict']:<7}  "
+        start = f"{name.ljust(left)}  {known:>11}  {verdict:<9}  "
         if indent + len(row["reason"]) <= WIDTH:
             lines.append(start + row["reason"])
         elif row["reason"] == said:
