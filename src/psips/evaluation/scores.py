@@ -238,6 +238,8 @@ def _check_column(grid: Grid, column: str, option: str) -> None:
     near = nearest(column, grid.header)
     hint = f", but {quote(near)}" if near else ""
     say = f": say with {option} which names the {'arms' if 'arm' in option else 'items'}"
+    if "arm" in option:
+        say += "; if each arm has a column of its own, give the file as metric=file"
     raise InputError(
         f"{grid.name} has no column {quote(column)}{hint}; its columns: "
         f"{listing(grid.header)}{say if option else ''}"
@@ -347,7 +349,10 @@ def _from_sheets(pairs: Sequence[tuple[str, str]], sheet: str | None) -> Scores:
         rows: dict[str, list[float]] = {}
         for number, cells in grid.with_points(grid.header[1:]).lines:
             if cells[0] in rows:
-                raise InputError(f"{grid.place(number)}: item {quote(cells[0])} comes twice")
+                raise InputError(
+                    f"{grid.place(number)}: item {quote(cells[0])} comes twice: a file given "
+                    "as metric=file has one line for each item, and a column for each arm"
+                )
             columns = zip(grid.header[1:], cells[1:], strict=True)
             rows[cells[0]] = [_score(grid, number, arm, cell) for arm, cell in columns]
         found.append((grid.header[1:], rows))
