@@ -201,8 +201,8 @@ def test_a_direction_that_no_name_settles_is_asked_for(folder: Path, run: Any) -
     assert (code, out) == (2, "")
     assert err == (
         "psips: whether more or less of 'IgG' is better does not follow from the name: say "
-        "it, as in --objective IgG=max --objective toxicity=min (max: more is better, min: "
-        "less)\n"
+        "it, as in --objective IgG=max --objective toxicity=min (max: more is better; min: "
+        "less is better)\n"
     )
     assert not (folder / "design.toml").exists()
 

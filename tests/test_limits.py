@@ -517,7 +517,7 @@ def test_logarithms_are_limited_in_their_own_unit() -> None:
                 "objectives": {"efficacy": "max", "toxicity": "limit"},
                 "epsilon": {"toxicity": 0.1},
             },
-            "unknown objective in epsilon 'toxicity'",
+            "unknown objective in the tolerance 'toxicity'",
         ),
     ],
 )

@@ -48,7 +48,7 @@ def test_alpha_is_not_taken_for_a_constant_of_exploration(made: Any) -> None:
     with pytest.raises(InputError) as caught:
         made(alpha=0.05)
     assert str(caught.value) == (
-        "alpha=0.05: give delta=0.05 for the accepted probability of a wrong answer, or "
+        "alpha=0.05: give delta=0.05 for the accepted probability of being wrong, or "
         "tuning={'alpha': 0.05} for the exponent of forced exploration"
     )
     assert made(tuning={"alpha": 0.05}).tuning == Tuning(alpha=0.05)
@@ -188,5 +188,5 @@ def test_directions_in_other_spellings(word: str, tmp_path: Path) -> None:
     )
     assert read_problem_file(file).problem.directions == ("min",)
     assert read_ways([f"cost={word}"]) == {"cost": "min"}
-    with pytest.raises(InputError, match="unknown direction of objective 'cost' 'down'"):
+    with pytest.raises(InputError, match="unknown direction of objective 'cost': 'down'"):
         Problem(objectives={"cost": "down"}, covariance=[1], arms=2)

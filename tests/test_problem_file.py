@@ -177,7 +177,7 @@ WRONG: list[tuple[str, dict[str, str], str]] = [
     ("arms = 2", {}, "there are no objectives"),
     ("arms = 2\nobjectives = ['x', 'x']\ncovariance = [1, 1]", {}, "duplicate objective 'x'"),
     (PLAIN + "covariance = [1, 1]", {}, "either 'covariance' or a variance"),
-    (PLAIN.replace('"min"', '"mn"'), {}, "direction of objective 'y' 'mn': did you mean 'min'"),
+    (PLAIN.replace('"min"', '"mn"'), {}, "of objective 'y': 'mn': did you mean 'min'"),
     ("objectives = ['x']\ncovariance = [1]", {}, "there are no arms"),
     ("arms = true\nobjectives = ['x']\ncovariance = [1]", {}, "'arms' must be a list of names"),
     ("arms = 2\n[objectives]\nx = 'max'", {}, r"in double brackets.*got one table .objectives"),

@@ -135,7 +135,7 @@ FILES: list[tuple[str, str]] = [
     ),
     (
         own(objectives='objectives = [{name = "x", variance = 1, direction = true}]'),
-        "unknown direction of objective 'x' 'True'",
+        "unknown direction of objective 'x': 'True'",
     ),
     (
         toml(KEYS, covariance='covariance = ["1", "2"]'),

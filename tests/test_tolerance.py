@@ -424,7 +424,7 @@ def test_percentages_of_logarithms_need_no_control() -> None:
     [
         ({"epsilon": -0.1}, "the tolerance on 'm0' must be at least 0 and finite, got -0.1"),
         ({"epsilon": float("inf")}, "must be at least 0 and finite"),
-        ({"epsilon": {"m7": 0.1}}, "unknown objective in epsilon 'm7'"),
+        ({"epsilon": {"m7": 0.1}}, "unknown objective in the tolerance 'm7'"),
         ({"epsilon": "5%"}, "is a part of a control's value: name the control"),
         ({"epsilon": "five"}, "must be a number, or a percentage such as '5%', got 'five'"),
         ({"epsilon": {"m0": [1]}}, "must be a number, or a percentage"),
@@ -486,7 +486,7 @@ def test_in_files(tmp_path: Path) -> None:
     found = read_problem_file(file(tmp_path))
     assert str(found.problem.tolerance) == "0.3 on efficacy"
     assert found.instance.is_right(["B"])
-    with pytest.raises(InputError, match="unknown objective in epsilon 'efficcy'"):
+    with pytest.raises(InputError, match="unknown objective in the tolerance 'efficcy'"):
         read_problem_file(file(tmp_path, FILE.replace("{efficacy =", "{efficcy =")))
 
 

@@ -181,7 +181,7 @@ def read_direction(objective: object, given: Any, known: Sequence[str] = ROLES) 
     word = given.strip().casefold() if isinstance(given, str) else ""
     word = SPELLINGS.get(word, word)
     if word not in known:
-        raise unknown(f"direction of objective {quote(str(objective))}", given, known)
+        raise unknown(f"direction of objective {quote(str(objective))}:", given, known)
     return word
 
 

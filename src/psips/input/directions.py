@@ -100,7 +100,7 @@ def settle(ways: Mapping[str, str | None], how: Callable[[dict[str, str]], str])
         example = {name: way or guessed[name] or "max" for name, way in ways.items()}
         raise InputError(
             f"whether more or less of {listing(unclear)} is better does not follow from the "
-            f"name: say it, as in {how(example)} (max: more is better, min: less)"
+            f"name: say it, as in {how(example)} (max: more is better; min: less is better)"
         )
     sure = {name: way for name, way in guessed.items() if way is not None}
     return Settled({name: way or sure[name] for name, way in ways.items()}, sure)

@@ -85,7 +85,7 @@ def as_float(given: Any) -> float | None:
 
 
 def delta_of(confidence: object) -> float:
-    """Return the accepted probability of a wrong answer that leaves a confidence.
+    """Return the accepted probability of being wrong that leaves a confidence.
 
     Examples
     --------

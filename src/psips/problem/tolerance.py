@@ -96,7 +96,8 @@ def read_epsilon(
     """
     if isinstance(given, Mapping):
         named = {str(objective): one for objective, one in given.items()}
-        check_keys("objective in epsilon", named, [o for o in objectives if o not in limited])
+        free = [o for o in objectives if o not in limited]
+        check_keys("objective in the tolerance", named, free)
     else:
         named = {} if given is None else dict.fromkeys(objectives, given)
         named = {o: one for o, one in named.items() if o not in limited}

@@ -16,7 +16,7 @@ from psips.input.former_names import warn_former
 from psips.input.quantities import as_float, delta_of
 
 ALPHA = (
-    "alpha={}: give delta={} for the accepted probability of a wrong answer, or "
+    "alpha={}: give delta={} for the accepted probability of being wrong, or "
     "tuning={{'alpha': {}}} for the exponent of forced exploration"
 )
 

@@ -122,7 +122,7 @@ def read_designs(files: Sequence[ProblemFile], vary: Sequence[str] = ()) -> list
             raise InputError(f"what is varied must be key=value,value, got {quote(text)}")
         if key == "alpha":
             raise InputError(
-                "alpha: vary delta, the accepted probability of a wrong answer, or "
+                "alpha: vary delta, the accepted probability of being wrong, or "
                 "tuning.alpha, the exponent of forced exploration"
             )
         key = CONSTANT + key if key in CONSTANTS else key  # the name of earlier versions
