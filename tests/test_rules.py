@@ -117,7 +117,7 @@ def test_every_rule_runs(field: str, name: str) -> None:
         ("tuning", {"kappa": -1.0}, "kappa: expected a positive number, got -1.0"),
         ("tuning", {"kappa": True}, "kappa: expected a positive number, got True"),
         ("tuning", {"eta": True}, "expected a positive number or 'estimate', got True"),
-        ("delta", 0.0, "delta is the accepted probability of a wrong answer"),
+        ("delta", 0.0, "delta is the accepted probability of being wrong"),
         ("delta", 1.0, "expected a number between 0 and 1, got 1.0; 0.05 or 0.1 are usual"),
         ("delta", -3, "got -3"),
         ("delta", None, "got None"),

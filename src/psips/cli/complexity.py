@@ -25,7 +25,7 @@ def complexity(
         str, typer.Argument(help="A built-in instance (see `psips instances`) or a TOML file.")
     ],
     delta: Annotated[
-        Number, typer.Option(help="Accepted probability of a wrong answer.  [default: 0.1]")
+        Number, typer.Option(help="Accepted probability of being wrong.  [default: 0.1]")
     ] = None,
     epsilon: Annotated[
         str | None,

@@ -19,7 +19,7 @@ CAP = 500_000  # samples of a trial
 
 
 def demo(
-    delta: Annotated[float, typer.Option(help="Accepted probability of a wrong answer.")] = 0.1,
+    delta: Annotated[float, typer.Option(help="Accepted probability of being wrong.")] = 0.1,
     seed: Annotated[
         int, typer.Option(help="Seed of the random numbers; another seed is another trial.")
     ] = 2,

@@ -34,7 +34,7 @@ def simulate(
         str, typer.Argument(help="A built-in instance (see `psips instances`) or a TOML file.")
     ],
     delta: Annotated[
-        Number, typer.Option(help="Accepted probability of a wrong answer.  [default: 0.1]")
+        Number, typer.Option(help="Accepted probability of being wrong.  [default: 0.1]")
     ] = None,
     confidence: Annotated[
         Number, typer.Option(help="The same as 1 - delta; give one of them.")

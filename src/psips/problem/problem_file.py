@@ -178,7 +178,7 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
     if "alpha" in data:
         raise InputError(
             f"alpha = {quote(data['alpha'])}: write delta = {quote(data['alpha'])} for the "
-            f"accepted probability of a wrong answer, or put alpha into a table [rules.tuning] "
+            f"accepted probability of being wrong, or put alpha into a table [rules.tuning] "
             f"for the exponent of forced exploration"
         )
     check_keys("key", data, KEYS)
@@ -240,7 +240,7 @@ def _build(path: Path, data: dict[str, Any]) -> ProblemFile:
 
 
 def _delta(data: Mapping[str, Any]) -> float | None:
-    """Read the accepted probability of a wrong answer, given as such or as a confidence."""
+    """Read the accepted probability of being wrong, given as such or as a confidence."""
     delta, confidence = (optional(data, key, float) for key in ("delta", "confidence"))
     if delta is not None and confidence is not None:
         raise InputError("'delta' and 'confidence' say the same thing twice: remove one")

@@ -49,7 +49,7 @@ class Rules:
     Parameters
     ----------
     delta : float
-        Accepted probability of a wrong answer, in (0, 1).
+        Accepted probability of being wrong, in (0, 1).
     sampling, stopping, calibration, draws, tracking : str
         Names from the tables of `psips.rules`. The stopping rule is the sampling rule's own
         unless another is given: "ape", "elimination" and "posterior" (PSIPS as published)
@@ -133,7 +133,7 @@ class Rules:
     def _check(self) -> None:
         if not 0.0 < as_number(self.delta) < 1.0:
             raise InputError(
-                f"delta is the accepted probability of a wrong answer: expected a number "
+                f"delta is the accepted probability of being wrong: expected a number "
                 f"between 0 and 1, got {quote(self.delta)}; 0.05 or 0.1 are usual"
             )
         _check_name("sampling rule", self.sampling, SAMPLING)

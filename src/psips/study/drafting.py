@@ -242,7 +242,7 @@ def as_toml(draft: Draft) -> str:
         *(f"# Column {quote(name)} {why}: left out." for name, why in draft.left_out.items()),
         f"name = {_text(problem.name)}",
         f"arms = [{', '.join(map(_text, problem.arms))}]",
-        f"delta = {Rules().delta:g}  # accepted probability of a wrong answer",
+        f"delta = {Rules().delta:g}  # accepted probability of being wrong",
         "",
         "# The noise is estimated from the results told, for each arm by itself. Results of",
         f"# the same arm scatter here with standard deviations of about {spread}",
