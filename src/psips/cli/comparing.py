@@ -64,7 +64,7 @@ def _show(found: Comparison) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("design")
     costs = ["cost (95%)"] if found.has_costs else []
-    titles = ["samples (95%)", "5% to 95%", *costs, "wrong sets", "chance (95%)", "no stop"]
+    titles = ["samples (95%)", "5% to 95%", *costs, "wrong sets", "95% interval", "no stop"]
     for title in titles:
         table.add_column(title, justify="right")
     for one in found.designs:

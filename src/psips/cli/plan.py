@@ -184,7 +184,7 @@ def _forecasts(found: Plan) -> None:
         "median",
         "95%",
         "wrong sets",
-        "chance (95%)",
+        "95% interval",
         "gave up",
     )
     items = found.problem.has_items

@@ -45,7 +45,7 @@ def rank(
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Order the proven options by your preference. Says how sure the order is."""
+    """Order the optimal options by your preference. Says how sure the order is."""
     weights, point = numbers("--weight", weight), numbers("--reference", reference)
     with open_study(name, store) as opened:
         from psips.session.preference import in_words

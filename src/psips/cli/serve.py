@@ -78,7 +78,7 @@ def run(
     except ImportError as error:
         raise InputError(
             f"the package {error.name!r}, which serves pages, is missing: "
-            "pip install 'psips[web]'"
+            "pip install 'psips[web]' (in a copy of the source: pip install '.[web]')"
         ) from None
     proxies = proxy or (["127.0.0.1", "::1"] if behind_proxy else [])
     start(checked_store(store), host, port, typer.echo, proxies, api_docs, create)
