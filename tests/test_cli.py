@@ -525,7 +525,7 @@ def test_demo(run: Any) -> None:
     assert (code, err) == (0, "")
     assert "ChAd/ChAd m1273" in out
     assert "psips stopped after" in out
-    assert "Sampling all boosters equally" in out
+    assert "Measuring all boosters equally often" in out
     assert out.count("optimal") >= 4
     figures = [
         line for line in run("demo", "--seed", "3")[1].splitlines() if " s in all" not in line

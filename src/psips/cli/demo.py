@@ -45,7 +45,7 @@ def demo(
         def trial(title: str, rules: Rules) -> tuple[Session, Run]:
             def watch(session: Session) -> None:
                 found = ", ".join(session.candidate_set)
-                line(f"{title}: {number(session.results)} samples, candidate set: {found}")
+                line(f"{title}: {number(session.results)} measurements, candidate set: {found}")
 
             rng = generator(seed)
             session = Session(made.problem, rules=rules, rng=rng)
@@ -77,7 +77,7 @@ def _show(made: Instance, session: Session, run: Run, plain: Run) -> None:
     )
     table = Table(box=None, pad_edge=False)
     table.add_column("booster")
-    for title in ("samples", *problem.objectives):
+    for title in ("measured", *problem.objectives):
         table.add_column(title, justify="right")
     table.add_column("found")
     table.add_column("truth")
@@ -92,13 +92,13 @@ def _show(made: Instance, session: Session, run: Run, plain: Run) -> None:
     if run.stopped:
         right = "" if made.is_right(run.candidate_set) else " (which is wrong)"
         console.print(
-            f"psips stopped after [bold]{number(run.results)}[/bold] samples, with "
+            f"psips stopped after [bold]{number(run.results)}[/bold] measurements, with "
             f"{short_promise(session.rules)}{right}."
         )
     else:
-        console.print(f"psips did not stop within {number(run.results)} samples.")
+        console.print(f"psips did not stop within {number(run.results)} measurements.")
     more = "" if plain.stopped else "more than "
     console.print(
-        f"Sampling all boosters equally, with the same stopping rule and noise, takes "
+        f"Measuring all boosters equally often, with the same stopping rule and noise, takes "
         f"{more}{number(plain.results)}."
     )
