@@ -123,6 +123,7 @@ def test_the_command(tmp_path) -> None:
         ("arm,item,x\nA,q1,1\nA,q1,2\n", "has a line for item 'q1' already"),
         ("arm,item,x\nA,q1,one\n", "'x'.*one"),
         ("arm,x\nA,1\n", "has no column 'item'"),
+        ("item,A,B\nq1,1,2\n", "column of its own, give the file as metric=file"),
         ("arm,item,x\nA,q1,1\nB,q1,2\n", "at least 2 items"),
         ("arm,item,x\nA,q1,1\nB,q1,\nA,q2,1\n", "'B' has no complete cell"),
     ],
@@ -132,6 +133,13 @@ def test_tables_that_cannot_be_read_are_refused(text: str, words: str, tmp_path)
     path.write_text(text)
     with pytest.raises(InputError, match=words):
         replay(read_scores([path]))
+
+
+def test_a_long_table_given_as_that_of_a_metric_is_refused(tmp_path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text("arm,item,x\nA,q1,1\nA,q2,2\n")
+    with pytest.raises(InputError, match="one line for each item, and a column for each arm"):
+        read_scores([f"x={path}"])
 
 
 def solver_runs(path, folds: int = 3, cutoff: float = 300.0) -> None:
