@@ -137,7 +137,7 @@ def test_tables_that_cannot_be_read_are_refused(text: str, words: str, tmp_path)
 
 def test_a_long_table_given_as_that_of_a_metric_is_refused(tmp_path) -> None:
     path = tmp_path / "s.csv"
-    path.write_text("arm,item,x\nA,q1,1\nA,q2,2\n")
+    path.write_text("arm,x\nA,1\nA,2\n")
     with pytest.raises(InputError, match="one line for each item, and a column for each arm"):
         read_scores([f"x={path}"])
 

@@ -238,7 +238,7 @@ def _check_column(grid: Grid, column: str, option: str) -> None:
     near = nearest(column, grid.header)
     hint = f", but {quote(near)}" if near else ""
     say = f": say with {option} which names the {'arms' if 'arm' in option else 'items'}"
-    if "arm" in option:
+    if "arm" in option and ARM not in grid.header:
         say += "; if each arm has a column of its own, give the file as metric=file"
     raise InputError(
         f"{grid.name} has no column {quote(column)}{hint}; its columns: "
