@@ -133,7 +133,7 @@ def test_runs_are_those_of_simulate(expected: bytes) -> None:
 SCRIPT = """
 import sys
 sys.path[:0] = {path!r}
-from simulation.test_campaign import some_cells
+from lab.test_campaign import some_cells
 from psips.lab.campaign import Campaign
 if __name__ == "__main__":
     Campaign(some_cells(40, 0.001), sys.argv[1], seed=3).run(jobs=2)

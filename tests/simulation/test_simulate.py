@@ -15,6 +15,7 @@ from psips.input.seeds import draw_key
 from psips.lab.instances import instance
 from psips.problem import Problem
 from psips.problem.instances import Instance
+from psips.rules import Rules
 from psips.session import Session
 from psips.simulation import Run, Summary, play, simulate, simulate_many
 from psips.simulation.environments import GaussianEnvironment, environment_of
@@ -237,7 +238,7 @@ def test_settings_repeat_the_runs() -> None:
         runs=settings["runs"],
         seed=settings["seed"],
         max_results=settings["max_samples"],
-        **settings["rules"],
+        rules=Rules.from_dict(settings["rules"]),
     )
     assert again.samples.tolist() == summary.samples.tolist()
 
