@@ -205,7 +205,8 @@ def table(rows: list[dict[str, Any]]) -> None:
         least = "" if len(ended) == len(some) else "at least "
         print(
             f"| {method} | {len(some)}, {len(ended)} stopped "
-            f"| {wrong} ({low:.0%} to {high:.0%}) | {least}{mean:,.0f} | {least}{mean / samples:.3g} | {each / cpu:,.3g} |"
+            f"| {wrong} ({low:.0%} to {high:.0%}) | {least}{mean:,.0f} "
+            f"| {least}{mean / samples:.3g} | {each / cpu:,.3g} |"
         )
 
 
