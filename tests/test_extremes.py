@@ -275,14 +275,14 @@ def test_a_study_that_fails_to_open_does_not_hide_the_others(
     problem = Problem(objectives=["x"], covariance=[1.0], arms=["A", "B"])
     for name in ("good", "bad"):
         Study.create(problem, url, name=name, seed=1)
-    look_at = psips.web.study_cache.look_at
+    view_of = psips.web.study_cache.view_of
 
     def failing(state: Any, *rest: Any) -> Any:
         if state.created.study == "bad":
             raise ZeroDivisionError("what no one thought of")
-        return look_at(state, *rest)
+        return view_of(state, *rest)
 
-    monkeypatch.setattr("psips.web.study_cache.look_at", failing)
+    monkeypatch.setattr("psips.web.study_cache.view_of", failing)
     with (
         open_store(url) as store,
         TestClient(

@@ -21,7 +21,7 @@ from psips.pictures.interactive import figure_of
 from psips.session.card import PLOTLY
 from psips.web.authentication import OWNER, Person
 from psips.web.pages import on_top
-from psips.web.view_models import look_at
+from psips.web.view_models import view_of
 
 EVIL = "<script>alert('&')</script>"
 ALLOWED = {"div", "b", "br", "table", "tr", "th", "td"}
@@ -124,8 +124,8 @@ def test_a_card_says_what_a_page_says() -> None:
     study = things()["study"]
     ticket = study.ask()
     text = "".join(Page(study._repr_html_()).texts)
-    look = look_at(study.state, ticket.asked, study.store)
-    top = on_top(look, Person(None, OWNER))
+    view = view_of(study.state, ticket.asked, study.store)
+    top = on_top(view, Person(None, OWNER))
     for said in (top["head"].title, *chain(*top["head"].facts), top["head"].step.why):
         assert said in text
     assert f"Next: study.tell({ticket.arm!r}, values)" in text

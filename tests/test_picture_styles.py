@@ -22,7 +22,7 @@ from psips.lab.reproduction.reproduce import FIGURES
 from psips.pictures.svg import front
 from psips.plots.comparing import comparison
 from psips.web.charts import Line, _picture
-from psips.web.view_models import look_at
+from psips.web.view_models import view_of
 
 RECORD = Path(__file__).with_suffix(".json")
 MEANS = {"A": [1.0, 4.0], "B": [2.0, 3.0], "C": [3.0, 1.0], "D": [0.5, 0.6], "E": [2.9, 2.9]}
@@ -52,8 +52,8 @@ def chart(objectives: dict[str, str], **more: Any) -> str:
     study.tell_many(
         [{"arm": a, **dict(zip(objectives, v, strict=True))} for a, v in rows_of(problem)]
     )
-    look = look_at(study.state, "2026-01-01T00:00:00Z", study.store)
-    return front(look.front, 0, len(objectives) - 1, False)
+    view = view_of(study.state, "2026-01-01T00:00:00Z", study.store)
+    return front(view.front, 0, len(objectives) - 1, False)
 
 
 def forecasts(costs: bool) -> Any:

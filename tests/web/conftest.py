@@ -34,7 +34,7 @@ MEANS = {"A": (5.0, 2.0), "B": (4.0, 1.0), "C": (3.0, 4.0), "D": (8.0, 5.0)}
 
 
 class Browser(httpx.Client):
-    """A browser, which looks again while a study is being read, as the page says that it does.
+    """A browser, which asks again while a study is being read, as the page says that it does.
 
     On a slow or busy machine that takes longer than a page waits.
     """

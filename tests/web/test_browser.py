@@ -150,7 +150,7 @@ def test_two_people_at_once(chromium: Any, served: Served) -> None:
     chips = bob.page.locator("#headline .chip").all_text_contents()
     assert [chip.strip() for chip in chips] == ["A", "B", "D"]
     bob.page.wait_for_selector("#time #evidence-picture", state="attached")  # there was none
-    bob.page.wait_for_selector("html.course-drawn")
+    bob.page.wait_for_selector("html.time-drawn")
     bob.shot("stopped-390")
     bob.fits()
     bob.page.goto(f"{served.url}{PATH}/log")
@@ -241,7 +241,7 @@ def test_every_page(chromium: Any, served: Served, width: int, scheme: str) -> N
         owner.page.goto(f"{served.url}{page}")
         owner.page.wait_for_selector("h1:not(:text('One moment'))")
         if page.startswith(PATH) and page.split("?")[0] == PATH:
-            owner.page.wait_for_selector("html.drawn-by-script.course-drawn")
+            owner.page.wait_for_selector("html.drawn-by-script.time-drawn")
         owner.shot(f"page{page.replace('/', '_').replace('?', '_')}-{width}-{scheme}")
         owner.fits()
         owner.axe()
@@ -291,7 +291,7 @@ def test_an_option_is_followed_everywhere(chromium: Any, served: Served) -> None
     ann = Person(chromium, served.url)
     ann.sign_in(served.tokens["viewer"], PATH)
     ann.page.wait_for_selector("#chart .scatterlayer .point")
-    ann.page.wait_for_selector("html.course-drawn")
+    ann.page.wait_for_selector("html.time-drawn")
     ann.page.click("[data-pick=B]")
     sizes = ann.page.evaluate("document.getElementById('chart').data.at(-1).marker.size")
     assert sorted(sizes)[-1] > sorted(sizes)[-2]

@@ -10,7 +10,7 @@ import pytest
 from psips import Problem, Study
 from psips.pictures.svg import front
 from psips.web.charts import evidence_picture
-from psips.web.view_models import course_of, look_at
+from psips.web.view_models import time_series_of, view_of
 
 
 def study_of(problem: Problem, means: list[list[float]], each: int) -> Study:
@@ -27,8 +27,8 @@ def study_of(problem: Problem, means: list[list[float]], each: int) -> Study:
 
 def drawn_of(problem: Problem) -> str:
     study = study_of(problem, [[0, 0], [1, 1]], 40)
-    look = look_at(study.state, "2026-01-01T00:00:00Z", study.store)
-    return front(look.front, 0, 1)
+    view = view_of(study.state, "2026-01-01T00:00:00Z", study.store)
+    return front(view.front, 0, 1)
 
 
 @pytest.mark.parametrize("limit", ["harm <= 0.5", "gain >= 0.5", "harm between 0 and 0.5"])
@@ -51,13 +51,13 @@ def test_limits_are_shaded(limit: str) -> None:
 
 def test_what_a_tolerance_would_have_saved_is_drawn() -> None:
     exact = Problem(arms=["A", "B"], objectives=["gain"], covariance=[1])
-    course = course_of(study_of(exact, [[0.0], [0.02]], 500)).drawn()
-    assert course.saved
-    first = course.saved[-1]
-    assert f"{first.stopped:,}: a stop with 0.2 on gain" in evidence_picture(course)
+    series = time_series_of(study_of(exact, [[0.0], [0.02]], 500)).drawn()
+    assert series.saved
+    first = series.saved[-1]
+    assert f"{first.stopped:,}: a stop with 0.2 on gain" in evidence_picture(series)
     tolerant = exact.asking(epsilon=0.2)
     assert "a stop with" not in evidence_picture(
-        course_of(study_of(tolerant, [[0.0], [0.02]], 500)).drawn()
+        time_series_of(study_of(tolerant, [[0.0], [0.02]], 500)).drawn()
     )
 
 
@@ -92,8 +92,8 @@ def extent(drawn: str) -> tuple[float, float]:
 def test_the_frame_holds_every_region() -> None:
     problem = Problem(arms=["A", "B"], objectives=["gain", "harm"], covariance=[1, 4])
     study = study_of(problem, [[0, 0], [1, 1]], 3)
-    look = look_at(study.state, "2026-01-01T00:00:00Z", study.store)
-    low, high = extent(front(look.front, 0, 1, False))
+    view = view_of(study.state, "2026-01-01T00:00:00Z", study.store)
+    low, high = extent(front(view.front, 0, 1, False))
     assert low >= 12
     assert high <= 440 - 52
 
@@ -101,8 +101,8 @@ def test_the_frame_holds_every_region() -> None:
 def test_a_plane_says_that_it_hides_metrics() -> None:
     three = Problem(arms=["A", "B"], objectives=["gain", "harm", "cost"], covariance=[1] * 3)
     study = study_of(three, [[0, 0, 0], [1, 1, 1]], 3)
-    look = look_at(study.state, "2026-01-01T00:00:00Z", study.store)
+    view = view_of(study.state, "2026-01-01T00:00:00Z", study.store)
     said = "Options behind the line may be optimal in metrics that are not shown."
-    assert said in front(look.front, 0, 1, False)
+    assert said in front(view.front, 0, 1, False)
     two = Problem(arms=["A", "B"], objectives=["gain", "harm"], covariance=[1, 1])
     assert said not in drawn_of(two)

@@ -407,7 +407,7 @@ def test_downloads(served: Served) -> None:
             "log",
             "changes",
             "charts.json",
-            "course.json",
+            "time-series.json",
             "enter",
             "comparisons",
             "design",
@@ -462,13 +462,13 @@ def test_a_damaged_study_hides_no_other(served: Served) -> None:
 def test_a_long_log_is_waited_for(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
     go = threading.Event()
-    look = study_cache.look_at
+    view = study_cache.view_of
 
     def slow(*args: object) -> object:
         go.wait(20)
-        return look(*args)
+        return view(*args)
 
-    monkeypatch.setattr(study_cache, "look_at", slow)
+    monkeypatch.setattr(study_cache, "view_of", slow)
     with running(url) as where, httpx.Client(base_url=where) as http:
         begun = time.monotonic()
         assert "is being read" in http.get(PATH).text
@@ -725,7 +725,7 @@ def test_a_look_is_of_one_moment(url: str, monkeypatch: pytest.MonkeyPatch) -> N
 
         other.tell("B", [1.0, 2.0])
         monkeypatch.setattr(session, "status", interrupted)
-        first = cached.look()
+        first = cached.view()
         assert (first.event, first.status.results, first.told) == (2, 1, 1)
-        second = cached.look()
+        second = cached.view()
         assert (second.event, second.status.results, second.told) == (3, 2, 2)

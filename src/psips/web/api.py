@@ -191,7 +191,7 @@ def overview(cache: StudyCache) -> list[dict[str, Any]]:
             rows.append({**row, "state": "being read"})
             continue
         try:
-            look = begun.result().look()
+            view = begun.result().view()
         except StoreError:
             raise
         except (DamagedError, ValueError, KeyError, TypeError, IndexError):
@@ -201,17 +201,17 @@ def overview(cache: StudyCache) -> list[dict[str, Any]]:
             LOG.error("the study %r cannot be opened", name, exc_info=error)
             rows.append({**row, "state": "cannot be opened"})
             continue
-        known = look.status
+        known = view.status
         rows.append(
             {
                 **row,
-                "state": look.state,
+                "state": view.state,
                 "stopped": known.stopped,
                 "results": known.results,
-                "progress": look.data["progress"],
-                "to_the_stop": look.to_the_stop,
+                "progress": view.data["progress"],
+                "to_the_stop": view.to_the_stop,
                 "candidate_set": list(known.candidate_set),
-                "events": look.event,
+                "events": view.event,
             }
         )
     return rows
@@ -220,11 +220,11 @@ def overview(cache: StudyCache) -> list[dict[str, Any]]:
 @router.get("/studies/{study}", summary="What is known")
 def status(_: Caller, at: At) -> dict[str, Any]:
     """Return what `psips study status --json` prints, the design's names and the promise."""
-    look = at.look()
-    problem = look.problem
+    view = at.view()
+    problem = view.problem
     return {
-        **look.data,
-        "promise": look.short_promise,
+        **view.data,
+        "promise": view.short_promise,
         "objectives": dict(zip(problem.objectives, problem.directions, strict=True)),
     }
 

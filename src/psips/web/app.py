@@ -110,7 +110,7 @@ class Health:
 
 def answer(request: Request, data: dict[str, Any]) -> Response:
     """Answer with what is wrong: data for programs, a page for people."""
-    programs = ("/changes", "/charts.json", "/course.json")
+    programs = ("/changes", "/charts.json", "/time-series.json")
     if request.url.path.startswith(("/api/", "/healthz")) or request.url.path.endswith(
         programs
     ):

@@ -21,7 +21,7 @@ WINDOW = 300.0  # seconds
 TRIES = 10  # wrong tokens of an address in that time before the next one has to wait
 REMEMBERED = 10_000  # wrong tokens of all addresses
 VIEWER, RECORDER, OWNER = ROLES
-DOES = {VIEWER: "look", RECORDER: "record", OWNER: "make or close a study"}
+DOES = {VIEWER: "view studies", RECORDER: "record", OWNER: "make or close a study"}
 
 
 class Person(NamedTuple):
@@ -66,7 +66,7 @@ class Authenticator:
         return self.by_cookie(request) or self.by_token(request)
 
     def by_cookie(self, request: Request) -> Person | None:
-        """Return who looks at a page; None if they have to sign in first."""
+        """Return who opens a page; None if they have to sign in first."""
         if not self.tokens.needed():
             return Person(None, OWNER)
         secret = request.cookies.get(COOKIE)

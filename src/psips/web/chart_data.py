@@ -9,17 +9,17 @@ import numpy as np
 
 from psips.aliases import Floats
 from psips.pictures.front import OTHER_METRICS, has_region
-from psips.web.view_models import Course, Look
+from psips.web.view_models import StudyView, TimeSeries
 
 LINES_DRAWN = 60  # arms that have a line over time: those with the most measurements
 
 
-def front(look: Look) -> dict[str, Any]:
+def front(view: StudyView) -> dict[str, Any]:
     """Return the options with their means, errors, covariances and what is said of each."""
-    known = look.front
+    known = view.front
     shown = known.shown()
     return {
-        "event": look.event,
+        "event": view.event,
         "metrics": [metric._asdict() for metric in known.metrics],
         "limits": [bound._asdict() for bound in known.bounds],
         "limited": known.limited,
@@ -41,9 +41,9 @@ def front(look: Look) -> dict[str, Any]:
     }
 
 
-def course(found: Course) -> dict[str, Any]:
+def time_series(found: TimeSeries) -> dict[str, Any]:
     """Return the measurements of each arm over time, and what the stopping rule compares."""
-    assert found.looks is not None
+    assert found.results is not None
     assert found.pulls is not None
     arms = found.history.problem.arms
     order = np.argsort(-found.last_pulls, kind="stable")[:LINES_DRAWN]
@@ -59,7 +59,7 @@ def course(found: Course) -> dict[str, Any]:
         }
     return {
         "event": found.event,
-        "looks": found.looks.tolist(),
+        "results": found.results.tolist(),
         "arms": [
             {"name": arms[a], "place": a, "counts": found.pulls[:, a].tolist()}
             for a in order.tolist()

@@ -12,7 +12,7 @@ import numpy as np
 from psips.pictures.front import BLUE, GREY, VERMILION, shortened
 from psips.pictures.svg import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axis, axis_of, frame
 from psips.plots.planes import LINES
-from psips.web.view_models import Course
+from psips.web.view_models import TimeSeries
 
 
 class Line(NamedTuple):
@@ -25,24 +25,24 @@ class Line(NamedTuple):
     thin: bool = False
 
 
-def pulls_picture(course: Course) -> str:
+def pulls_picture(series: TimeSeries) -> str:
     """Draw how many results each arm had, over time; the most measured by name."""
-    assert course.looks is not None
-    assert course.pulls is not None
-    arms = course.history.problem.arms
-    order = np.argsort(-course.last_pulls, kind="stable")
+    assert series.results is not None
+    assert series.pulls is not None
+    arms = series.history.problem.arms
+    order = np.argsort(-series.last_pulls, kind="stable")
     lines = []
     for rank, a in reversed(list(enumerate(order.tolist()))):
-        points = list(zip(course.looks.tolist(), course.pulls[:, a].tolist(), strict=True))
+        points = list(zip(series.results.tolist(), series.pulls[:, a].tolist(), strict=True))
         named = rank < len(LINES)
-        label = f"{course.last_pulls[a]:,} {arms[a]}" if named else ""
+        label = f"{series.last_pulls[a]:,} {arms[a]}" if named else ""
         lines.append(Line(label, LINES[rank] if named else GREY, points, thin=not named))
     return _picture(lines[-200:], "results in all", "results of the arm")
 
 
-def evidence_picture(course: Course) -> str:
+def evidence_picture(series: TimeSeries) -> str:
     """Draw what the stopping rule compares, over time."""
-    found = course.evidence
+    found = series.evidence
     assert found is not None
     if not len(found.results):
         return _picture([], "results in all", "nothing to compare yet")
@@ -56,7 +56,7 @@ def evidence_picture(course: Course) -> str:
         Line(name, BLUE, list(zip(steps, value.tolist(), strict=True))),
     ]
     top = [float(np.nanmax(v[np.isfinite(v)], initial=0.0)) for v in (value, threshold)]
-    for one in course.saved:
+    for one in series.saved:
         assert one.stopped is not None
         label = f"{one.stopped:,}: a stop with {one.tolerance.removeprefix('a tolerance of ')}"
         lines.append(Line(label, GREY, [(one.stopped, 0.0), (one.stopped, max(top))], True))

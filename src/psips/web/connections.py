@@ -102,18 +102,18 @@ class Impatient(H11Protocol):
 
     def _see_it_taken(self) -> None:
         if self._stall is None and self.transport.get_write_buffer_size():
-            self._look_again(self.transport.get_write_buffer_size())
+            self._check_again(self.transport.get_write_buffer_size())
 
-    def _look_again(self, left: int) -> None:
-        def look() -> None:
+    def _check_again(self, left: int) -> None:
+        def check() -> None:
             self._stall = None
             now = self.transport.get_write_buffer_size()
             if now and now >= left:
                 self.transport.abort()
             elif now:
-                self._look_again(now)
+                self._check_again(now)
 
-        self._stall = self.loop.call_later(STALL_TIME, look)
+        self._stall = self.loop.call_later(STALL_TIME, check)
 
     def resume_writing(self) -> None:
         """Go on: the client has read."""

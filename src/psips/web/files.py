@@ -38,15 +38,15 @@ def front_data(
     request: Request, study: str, _: Visitor, x: str = "", y: str = "", hide: str = ""
 ) -> Response:
     """Return what the charts of the options show, and a picture of two metrics for print."""
-    look = cached_study(request, study).look()
-    picture = svg.front(look.front, *pair_of(look, x, y), bool(hide))
-    return JSONResponse({**chart_data.front(look), "picture": picture})
+    view = cached_study(request, study).view()
+    picture = svg.front(view.front, *pair_of(view, x, y), bool(hide))
+    return JSONResponse({**chart_data.front(view), "picture": picture})
 
 
-@router.get("/studies/{study}/course.json")
-def course_data(request: Request, study: str, _: Visitor) -> Response:
+@router.get("/studies/{study}/time-series.json")
+def time_series_data(request: Request, study: str, _: Visitor) -> Response:
     """Return measurements and evidence over time."""
-    return JSONResponse(chart_data.course(cached_study(request, study).course()))
+    return JSONResponse(chart_data.time_series(cached_study(request, study).time_series()))
 
 
 @router.get("/studies/{study}/{figure}.svg")
@@ -58,9 +58,9 @@ def picture(request: Request, study: str, figure: str, _: Visitor) -> Response:
     }
     if figure not in drawn:
         raise RefusedError(NOT_FOUND, "there is no such figure")
-    course = cached_study(request, study).course()
+    series = cached_study(request, study).time_series()
     headers = {"content-security-policy": FILE_POLICY}
-    return Response(drawn[figure](course), 200, headers, "image/svg+xml; charset=utf-8")
+    return Response(drawn[figure](series), 200, headers, "image/svg+xml; charset=utf-8")
 
 
 @router.get("/studies/{study}/results.csv")

@@ -1,4 +1,4 @@
-"""Pages to look at: the list of studies, and the tabs of a study."""
+"""Pages: the list of studies, and the tabs of a study."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from psips.web.problems import NOT_FOUND, RefusedError
 from psips.web.rendering import Number, Visitor, cached_study, render
 from psips.web.study_cache import CachedStudy, StudyCache
 from psips.web.tables import Wanted
-from psips.web.view_models import Look
+from psips.web.view_models import StudyView
 
 router = APIRouter(include_in_schema=False)
 
@@ -70,15 +70,15 @@ ADDRESSES = {  # of what can be done next, in a study; "" is the form that asks
 }
 
 
-def on_top(look: Look, person: Person) -> dict[str, Any]:
+def on_top(view: StudyView, person: Person) -> dict[str, Any]:
     """Return the answer, for somebody who may record or not, and where the next step leads."""
     waiting = headline.Waiting(
-        tuple(r.number for r in look.held),
-        tuple(look.proposals),
-        tuple(t.arm for t in look.tickets),
+        tuple(r.number for r in view.held),
+        tuple(view.proposals),
+        tuple(t.arm for t in view.tickets),
     )
     head = headline.headline_of(
-        look.problem, look.rules, look.status, waiting, person.may(RECORDER)
+        view.problem, view.rules, view.status, waiting, person.may(RECORDER)
     )
     return {"head": head, "step_to": ADDRESSES[head.step.kind].format(head.step.of)}
 
@@ -106,22 +106,22 @@ def tab(
     **given
         What the tab shows besides.
     """
-    look = cached.look()
+    view = cached.view()
     path = slug(cached.name)
     return render(
         request,
         f"{which or 'overview'}.html",
         code,
         person=person,
-        look=look,
+        view=view,
         name=cached.name,
         path=path,
         here=f"/studies/{path}{'/' if which else ''}{which}",
         tabs=TABS,
         which=which,
-        **on_top(look, person),
+        **on_top(view, person),
         done=done,
-        said=next((entry for entry in look.log if entry.seq == done), None),
+        said=next((entry for entry in view.log if entry.seq == done), None),
         undo=cached.seconds_left(done, person.name, SECONDS) if done else 0,
         **given,
     )
@@ -143,8 +143,8 @@ def overview_tab(
         cached = cached_study(request, study)
     except SlowError:
         return render(request, "reading.html", person=person)
-    look = cached.look()
-    first, second = pair_of(look, x, y)
+    view = cached.view()
+    first, second = pair_of(view, x, y)
     drawn = DRAWN in request.headers
     return tab(
         request,
@@ -152,19 +152,19 @@ def overview_tab(
         person,
         "",
         done=done,
-        picture="" if drawn else Markup(svg.front(look.front, first, second, bool(hide))),
-        marks=sorted({(o.mark, o.label) for o in look.front.shown()}),
+        picture="" if drawn else Markup(svg.front(view.front, first, second, bool(hide))),
+        marks=sorted({(o.mark, o.label) for o in view.front.shown()}),
         x=first,
         y=second,
         hide=bool(hide),
         wanted=asked,
-        table=tables.options(look, asked, bool(hide)),
+        table=tables.options(view, asked, bool(hide)),
     )
 
 
-def pair_of(look: Look, x: str, y: str) -> tuple[int, int]:
+def pair_of(view: StudyView, x: str, y: str) -> tuple[int, int]:
     """Return which two objectives to draw."""
-    names = list(look.problem.objectives)
+    names = list(view.problem.objectives)
     if len(names) == 1:
         return 0, 0
     for given in (x, y):
@@ -213,12 +213,12 @@ def show_enter(
     form : str
         Which form they belong to.
     """
-    look = cached.look()
+    view = cached.view()
     typed = given or {}
     ticket = typed.get("ticket", "")
-    if not ticket and not typed.get("arm") and not form and look.tickets:
-        ticket = look.tickets[0].id
-    problem = look.problem
+    if not ticket and not typed.get("arm") and not form and view.tickets:
+        ticket = view.tickets[0].id
+    problem = view.problem
     return tab(
         request,
         cached,
@@ -230,7 +230,7 @@ def show_enter(
         errors=errors or {},
         form=form,
         ticket=ticket,
-        asked_for=next((t for t in look.tickets if t.id == ticket), None),
+        asked_for=next((t for t in view.tickets if t.id == ticket), None),
         buttons=problem.arms if len(problem.arms) <= BUTTONS else (),
     )
 
@@ -280,27 +280,27 @@ def show_result(
         state = opened.state
         if not 1 <= number <= len(state.ledger.results):
             raise RefusedError(NOT_FOUND, f"there is no measurement number {number}")
-        look = cached.look()
+        view = cached.view()
         path = slug(cached.name)
         return render(
             request,
             "result.html",
             code,
             person=person,
-            look=look,
+            view=view,
             name=cached.name,
             path=path,
             here=f"/studies/{path}/results/{number}",
             tabs=TABS,
             which="results",
-            **on_top(look, person),
+            **on_top(view, person),
             objectives=opened.problem.objectives,
             result=state.ledger.result(number),
             given=given or {},
             errors=errors or {},
             form=form,
             done=done,
-            said=next((entry for entry in look.log if entry.seq == done), None),
+            said=next((entry for entry in view.log if entry.seq == done), None),
             undo=0,
         )
 
@@ -327,7 +327,7 @@ def comparisons_tab(
 def log_tab(request: Request, study: str, person: Visitor, before: Number = 0) -> Response:
     """Show events, the newest first, with who recorded them."""
     cached = cached_study(request, study)
-    last = before - 1 if before else cached.look().event
+    last = before - 1 if before else cached.view().event
     with cached.study() as opened:
         events = opened.store.read(opened.name, max(0, last - PAGE), last)[::-1]
     entries = [text.entry(event) for event in events]
@@ -342,7 +342,7 @@ def design_tab(
     cached = cached_study(request, study)
     with cached.study() as opened:
         design = Markup(design_of(opened.state))  # it escapes every text
-    kind = headline.kind_of(cached.look().rules)
+    kind = headline.kind_of(cached.view().rules)
     given: dict[str, Any] = {"design": design, "promised": kind, "noise": cached.noise()}
     return tab(request, cached, person, "design", done=done, **given)
 

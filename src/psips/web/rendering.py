@@ -1,4 +1,4 @@
-"""Pages filled in: templates, what all of them know, and who looks at them."""
+"""Pages filled in: templates, what all of them know, and who is visiting."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def error_page(request: Request, data: dict[str, Any]) -> Response:
 
 
 def visitor(request: Request) -> Person:
-    """Return who looks."""
+    """Return who is visiting."""
     authenticator: Authenticator = request.app.state.authenticator
     person = authenticator.by_cookie(request)
     if person is None:

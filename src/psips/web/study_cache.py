@@ -23,7 +23,14 @@ from psips.study.inputs import stamp
 from psips.study.journal import Journal
 from psips.study.people import VERSION, signature
 from psips.study.schema import TOLD
-from psips.web.view_models import Course, Look, Noise, course_of, look_at, noise_of
+from psips.web.view_models import (
+    Noise,
+    StudyView,
+    TimeSeries,
+    noise_of,
+    time_series_of,
+    view_of,
+)
 
 T = TypeVar("T")
 
@@ -44,13 +51,13 @@ class CachedStudy:
         self._journal = Journal(name, store)
         self._study = Study(self._journal)
         self.problem = self._study.problem  # never changes
-        self._look: Look | None = None
-        self._course: Course | None = None
+        self._view: StudyView | None = None
+        self._time_series: TimeSeries | None = None
         self._noise: Noise | None = None
         self._compared: tuple[int, Comparisons] | None = None  # at which event
         self._drawing = threading.Lock()
         self._due = 0.0  # when figures may be drawn again
-        self._last, self._looked = 1, 0.0  # the last event known, and when that was looked up
+        self._last, self._refreshed = 1, 0.0  # the last event known, and when it was read
         self._polling = threading.Lock()
 
     @contextmanager
@@ -63,19 +70,19 @@ class CachedStudy:
     def last(self) -> int:
         """Return the number of the last event, whoever recorded it, a moment late at most."""
         with self._polling:
-            if time.monotonic() - self._looked > FRESH:
+            if time.monotonic() - self._refreshed > FRESH:
                 events = self._store.read(self.name, self._last)
                 self._last = events[-1].seq if events else self._last
-                self._looked = time.monotonic()
+                self._refreshed = time.monotonic()
             return self._last
 
-    def look(self) -> Look:
-        """Return what there is to see, worked out once for each event."""
+    def view(self) -> StudyView:
+        """Return what pages show, worked out once for each event."""
         with self._lock:
             state, at = self._study.state, stamp(self._journal.now())
-            kept = self._look
+            kept = self._view
             if kept is None or kept.event != state.seq or kept.until <= at:
-                kept = self._look = look_at(state, at, self._store, kept)
+                kept = self._view = view_of(state, at, self._store, kept)
             return kept
 
     def comparisons(self) -> Comparisons:
@@ -105,13 +112,13 @@ class CachedStudy:
         told = datetime.fromisoformat(found[0].at)
         return max(0, seconds - int((self._journal.now() - told).total_seconds()))
 
-    def course(self) -> Course:
+    def time_series(self) -> TimeSeries:
         """Return the study over time.
 
         While it is worked out, and for a while after, everybody gets the one before: a long
         study that is told results all the time must not be drawn all the time.
         """
-        kept = self._course
+        kept = self._time_series
         rests = time.monotonic() < self._due
         if kept is not None and (rests or not self._drawing.acquire(blocking=False)):
             return kept
@@ -119,11 +126,13 @@ class CachedStudy:
             self._drawing.acquire()
         try:
             with self._lock:
-                begun = course_of(self._study)
-            kept = self._course
+                begun = time_series_of(self._study)
+            kept = self._time_series
             if kept is None or kept.event != begun.event:
                 started = time.monotonic()
-                kept = self._course = begun.drawn()  # without the lock: it may take seconds
+                kept = self._time_series = (
+                    begun.drawn()
+                )  # without the lock: it may take seconds
                 took = time.monotonic() - started
                 self._due = started + took + REST * took
             return kept
@@ -159,7 +168,7 @@ class StudyCache:
         if not self.store.read(name, 0, 1):
             raise unknown("study", name, self.names())
         cached = CachedStudy(name, self.store)
-        cached.look()
+        cached.view()
         return cached
 
     def get(self, name: str, wait: float | None = None) -> CachedStudy:

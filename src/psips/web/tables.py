@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from psips.errors import fold, unknown
 from psips.pictures.front import PROVEN_DOMINATED
 from psips.study import Result
-from psips.web.view_models import Answer, Look
+from psips.web.view_models import Answer, StudyView
 
 T = TypeVar("T")
 
@@ -71,9 +71,9 @@ def cut(rows: Sequence[T], of: int, wanted: Wanted) -> Page:
     return Page(shown, len(rows), of, first + 1 if shown else 0, first + len(shown), pages)
 
 
-def options(look: Look, wanted: Wanted, hide: bool) -> Page:
+def options(view: StudyView, wanted: Wanted, hide: bool) -> Page:
     """Return the options as asked for; the usual order is by what is known, best first."""
-    rows = [a for a in look.answers if not (hide and a.option.mark == PROVEN_DOMINATED)]
+    rows = [a for a in view.answers if not (hide and a.option.mark == PROVEN_DOMINATED)]
     if wanted.search:
         text = fold(wanted.search)
         rows = [a for a in rows if text in fold(a.name)]
@@ -85,10 +85,10 @@ def options(look: Look, wanted: Wanted, hide: bool) -> Page:
         "measurements": lambda a: a.pulls or 0,
         **{
             name: lambda a, c=c: a.option.means[c]  # type: ignore[misc]
-            for c, name in enumerate(look.problem.objectives)
+            for c, name in enumerate(view.problem.objectives)
         },
     }
-    return cut(_sorted(rows, keys, wanted), len(look.answers), wanted)
+    return cut(_sorted(rows, keys, wanted), len(view.answers), wanted)
 
 
 def results(every: Sequence[Result], objectives: Sequence[str], wanted: Wanted) -> Page:

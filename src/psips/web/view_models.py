@@ -1,4 +1,4 @@
-"""What a page shows of a study: worked out once for each event, for everybody who looks."""
+"""What a page shows of a study: worked out once for each event, for all its visitors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from psips.web.text import Entry, entry
 
 NEVER = "9999"  # later than any time
 EVENTS = 10  # of the log that are listed
-SOON = 10_000  # results up to which it takes no time to look whether they are as assumed
+SOON = 10_000  # results up to which it takes no time to check what is assumed of them
 
 
 class Answer(NamedTuple):
@@ -57,7 +57,7 @@ class Answer(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Look:
+class StudyView:
     """A study after an event; ``until`` is when a ticket expires, and it is made again."""
 
     event: int
@@ -93,8 +93,8 @@ class Look:
         return "" if self.status.progress is None else str(self.status.progress)
 
 
-def look_at(state: State, at: str, store: Store, before: Look | None = None) -> Look:
-    """Work out what there is to see of a study.
+def view_of(state: State, at: str, store: Store, before: StudyView | None = None) -> StudyView:
+    """Work out what pages show of a study.
 
     Parameters
     ----------
@@ -104,8 +104,8 @@ def look_at(state: State, at: str, store: Store, before: Look | None = None) -> 
         The time.
     store : Store
         Where to read the log.
-    before : Look, optional
-        What was seen earlier.
+    before : StudyView, optional
+        An earlier one.
     """
     state.set_pending(at)
     known = state.session.status()
@@ -115,7 +115,7 @@ def look_at(state: State, at: str, store: Store, before: Look | None = None) -> 
     problem, ledger = state.problem, state.ledger
     tickets = ledger.pending(at)
     front = front_of(problem, known)
-    return Look(
+    return StudyView(
         event=state.seq,
         head=state.hash,
         until=min((t.expires for t in tickets if t.expires), default=NEVER),
@@ -140,8 +140,8 @@ def look_at(state: State, at: str, store: Store, before: Look | None = None) -> 
     )
 
 
-def _log(store: Store, state: State, before: Look | None) -> list[Entry]:
-    """Return the latest events in words; those that were seen before are not read again."""
+def _log(store: Store, state: State, before: StudyView | None) -> list[Entry]:
+    """Return the latest events in words; those of an earlier view are not read again."""
     known = [] if before is None else before.log
     first = max(0, state.seq - EVENTS, known[0].seq if known else 0)
     new = [entry(event) for event in store.read(state.created.study, first, state.seq)]
@@ -157,7 +157,7 @@ class Noise(NamedTuple):
 
 
 def noise_of(state: State) -> Noise:
-    """Look at the noise of the results that count."""
+    """Check the noise of the results that count."""
     counted = [r for r in state.ledger.results if r.counts]
     soon = len(counted) <= SOON
     findings = diagnosis_of(state, counted).deviations if soon else None
@@ -184,27 +184,27 @@ def _answers(problem: Problem, known: Status, front: Front, proven: bool) -> lis
 
 
 @dataclass(frozen=True)
-class Course:
+class TimeSeries:
     """A study over time; `drawn` works out what takes long."""
 
     event: int
     history: History
-    looks: Ints | None = None  # (T,) numbers of results
+    results: Ints | None = None  # (T,) numbers of results
     pulls: Ints | None = None  # (T, K) how many of each arm were among them
     evidence: Evidence | None = None
     tolerances: tuple[object, ...] = ()  # with which it might have stopped sooner
     saved: tuple[Saving, ...] = ()  # when it would have
 
-    def drawn(self) -> Course:
+    def drawn(self) -> TimeSeries:
         """Return the same with pulls, evidence, and what a tolerance would have saved."""
         history = self.history
-        looks, pulls = pulls_over_time(history)
+        results, pulls = pulls_over_time(history)
         told = Results(history.arms, history.values)
         known = history.rules, told, history.key, self.tolerances
         saved = savings(history.problem, *known, exact=history.exact)
         return replace(
             self,
-            looks=looks,
+            results=results,
             pulls=pulls,
             evidence=evidence_over_time(history),
             saved=tuple(one for one in saved if one.stopped is not None),
@@ -217,9 +217,9 @@ class Course:
         return np.asarray(self.pulls[-1], np.int64)
 
 
-def course_of(study: Study) -> Course:
+def time_series_of(study: Study) -> TimeSeries:
     """Take a copy of the results in their order."""
     problem, session = study.problem, study.state.session
     exact = not (problem.tolerance or problem.has_items or session.goal)
     wanted = tuple(suggested(session.noisy, session.engine)) if exact else ()
-    return Course(study.state.seq, history_of(study), tolerances=wanted)
+    return TimeSeries(study.state.seq, history_of(study), tolerances=wanted)

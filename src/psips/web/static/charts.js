@@ -14,7 +14,7 @@
   const ROWS = 40; // options of a chart of intervals
   const config = { displayModeBar: false, responsive: true, scrollZoom: false, doubleClick: "reset" };
   let data = null; // of the options
-  let course = null; // over time
+  let series = null; // over time
   let view = "";
   let at = -1; // option that the arrow keys have come to
 
@@ -297,24 +297,24 @@
     if (!shown().length) { document.documentElement.classList.remove("drawn-by-script"); chart.hidden = true; return; }
     chart.hidden = false;
     document.documentElement.classList.add("drawn-by-script");
-    const [traces, look] = VIEWS[view][1]();
+    const [traces, arranged] = VIEWS[view][1]();
     const next = `${view} ${["across", "up"].map((id) => document.getElementById(id)?.selectedIndex)}`;
-    if (view === "plane") keepZoom(look, kind === next);
+    if (view === "plane") keepZoom(arranged, kind === next);
     if (kind.split(" ")[0] !== view) Plotly.purge(chart);
     kind = next;
     chart.classList.toggle("tall", view === "intervals");
-    await Plotly.react(chart, traces, look, config);
+    await Plotly.react(chart, traces, arranged, config);
     if (!chart.dataset.heard) listen();
     chart.dataset.view = view;
   }
 
   // A zoom stays while the study goes on.
-  function keepZoom(look, same) {
+  function keepZoom(arranged, same) {
     for (const name of ["xaxis", "yaxis"]) {
       const now = chart.layout && chart.layout[name];
       const zoomed = same && now && JSON.stringify(now.range) !== chart.dataset[name];
-      chart.dataset[name] = JSON.stringify(look[name].range);
-      if (zoomed) look[name].range = now.range;
+      chart.dataset[name] = JSON.stringify(arranged[name].range);
+      if (zoomed) arranged[name].range = now.range;
     }
   }
 
@@ -356,37 +356,37 @@
       free = Math.max(count, free + line);
       return [free, rank];
     });
-    return places.map(([y, rank]) => ({ x: course.looks.at(-1), y, xanchor: "left", yanchor: "middle", xshift: 4, showarrow: false,
+    return places.map(([y, rank]) => ({ x: series.results.at(-1), y, xanchor: "left", yanchor: "middle", xshift: 4, showarrow: false,
       text: text(short(arms[rank].name, 13)), font: { size: 11, color: palette[rank] } }));
   }
 
   function overTime() {
     const palette = [ink.m1, "#E69F00", ink.m0, ink.m2, "#CC79A7", "#56B4E9", ink.text];
-    const pulls = course.arms.map((arm, rank) => {
-      const faint = followed.name && course.answers ? followed.name !== arm.name : rank >= palette.length;
-      return { type: "scatter", mode: "lines", x: course.looks, y: arm.counts, hoverinfo: "text", customdata: course.looks.map(() => arm.name),
-        hovertext: arm.counts.map((n, k) => `${text(arm.name)}<br>${n} of ${course.looks[k]}`), opacity: faint ? 0.35 : 1,
+    const pulls = series.arms.map((arm, rank) => {
+      const faint = followed.name && series.answers ? followed.name !== arm.name : rank >= palette.length;
+      return { type: "scatter", mode: "lines", x: series.results, y: arm.counts, hoverinfo: "text", customdata: series.results.map(() => arm.name),
+        hovertext: arm.counts.map((n, k) => `${text(arm.name)}<br>${n} of ${series.results[k]}`), opacity: faint ? 0.35 : 1,
         line: { shape: "linear", width: faint ? 1 : followed.name === arm.name ? 4 : 2, color: rank < palette.length ? palette[rank] : ink.m3 } };
     }).reverse();
     const box = document.getElementById("pulls-chart");
-    const named = ends(course.arms.slice(0, palette.length), box, palette);
-    lines(box, pulls, { xaxis: axis("measurements in all", { range: [0, course.looks.at(-1)] }), yaxis: axis("measurements", { range: [0, 1.06 * Math.max(1, course.arms[0].counts.at(-1), ...named.map((one) => one.y))] }),
+    const named = ends(series.arms.slice(0, palette.length), box, palette);
+    lines(box, pulls, { xaxis: axis("measurements in all", { range: [0, series.results.at(-1)] }), yaxis: axis("measurements", { range: [0, 1.06 * Math.max(1, series.arms[0].counts.at(-1), ...named.map((one) => one.y))] }),
       annotations: named, margin: { l: 56, r: box.clientWidth < 360 ? 84 : 104, t: 12, b: 44 } });
     if (!box.dataset.heard) {
       box.dataset.heard = "yes";
       box.on("plotly_click", (event) => { followed.name = event.points[0].customdata === followed.name ? "" : event.points[0].customdata; });
     }
-    const e = course.evidence;
+    const e = series.evidence;
     const found = [];
     if (e.results) {
       const name = e.log ? "probability of another set" : e.unit;
       found.push({ type: "scatter", mode: "lines", x: e.results, y: e.value, line: { color: ink.m1, width: 2 }, hoverinfo: "x+y", name });
       found.push({ type: "scatter", mode: "lines", x: e.results, y: e.threshold, line: { color: ink.m2, width: 2, dash: "dash" }, hoverinfo: "text", hovertext: e.results.map(() => "the study stops here") });
     }
-    const shapes = course.saved.map((one) => ({ type: "line", x0: one.at, x1: one.at, yref: "paper", y0: 0, y1: 1, line: { color: ink.m3, dash: "dot", width: 1.5 } }));
+    const shapes = series.saved.map((one) => ({ type: "line", x0: one.at, x1: one.at, yref: "paper", y0: 0, y1: 1, line: { color: ink.m3, dash: "dot", width: 1.5 } }));
     const right = document.getElementById("evidence-chart");
-    const last = course.looks.at(-1);
-    const notes = course.saved.map((one, k) => {
+    const last = series.results.at(-1);
+    const notes = series.saved.map((one, k) => {
       const late = 2 * one.at > last; // then there is more room on its left
       const room = ((late ? one.at : last - one.at) / last) * (right.clientWidth - 80);
       const said = short(one.said.replace("a tolerance of ", ""), Math.max(8, Math.floor(room / 6)));
@@ -432,25 +432,25 @@
     await draw();
   }
 
-  async function showCourse() {
-    course = await load(document.getElementById("pulls-chart").dataset.source);
-    if (!course.looks.length || !document.getElementById("pulls-picture")) return;
-    document.getElementById("course-charts").hidden = false;
+  async function showTimeSeries() {
+    series = await load(document.getElementById("pulls-chart").dataset.source);
+    if (!series.results.length || !document.getElementById("pulls-picture")) return;
+    document.getElementById("time-charts").hidden = false;
     mix();
     overTime();
-    document.documentElement.classList.add("course-drawn");
+    document.documentElement.classList.add("time-drawn");
   }
 
-  function again() { if (data && shown().length) draw(); if (course) { mix(); overTime(); } }
+  function again() { if (data && shown().length) draw(); if (series) { mix(); overTime(); } }
 
   function start() {
     const script = document.createElement("script");
     script.src = source;
     script.addEventListener("load", () => {
       show().catch(() => {});
-      showCourse().catch(() => {});
+      showTimeSeries().catch(() => {});
       document.addEventListener("psips:news", rested(show));
-      document.addEventListener("psips:news", rested(showCourse));
+      document.addEventListener("psips:news", rested(showTimeSeries));
     });
     document.head.append(script);
     document.addEventListener("psips:option", again);

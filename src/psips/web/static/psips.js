@@ -3,10 +3,10 @@
 // in every chart and table. Everything but that works without this.
 "use strict";
 
-const PAUSE = 250; // milliseconds between two looks, at least
-const REST = 2; // times as long as a look took, there is no other: a busy server is asked less
+const PAUSE = 250; // milliseconds between two requests, at least
+const REST = 2; // times as long as a request took, there is no other: a busy server is asked less
 const LONGEST = 1000; // milliseconds of such a rest
-const SLOW = 5000; // the same, when no one looks or the server does not answer
+const SLOW = 5000; // the same, when the page is hidden or the server does not answer
 const pulse = document.getElementById("pulse");
 
 // Colours
