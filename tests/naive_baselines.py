@@ -1,4 +1,4 @@
-"""Rival methods in plain NumPy, one round at a time: slow twins of the kernels."""
+"""Baselines in plain NumPy, one round at a time: slow twins of the kernels."""
 
 from __future__ import annotations
 

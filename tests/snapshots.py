@@ -55,7 +55,7 @@ MADE: dict[str, Callable[[], tuple[Problem, dict[str, Any], int]]] = {
     "control": lambda: (_two(control="A", epsilon={"x": "5%"}), {}, 40),
     "limits": lambda: (_two(limits=["x >= 0.5"]), {}, 30),
     "missing values": lambda: (_two(partial=True), {}, 40),
-    "rival": lambda: (_two(**UNIT), {"sampling": "track-and-stop", "stopping": "glr"}, 30),
+    "baseline": lambda: (_two(**UNIT), {"sampling": "track-and-stop", "stopping": "glr"}, 30),
     "items": lambda: (_two(items=True), {}, 40),
     "listed items": lambda: (_two(items=[f"q{i}" for i in range(30)]), {}, 40),
     "features": lambda: (_two(arms=NAMES, features=SIX, **UNIT), {}, 40),

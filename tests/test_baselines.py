@@ -1,4 +1,4 @@
-"""Rival methods: against slow twins, a run against a session, refusals, reference figures."""
+"""Baselines: against slow twins, a run against a session, refusals, reference figures."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_elimination_goes_round_in_batches() -> None:
     assert session.ask(7) == [*arms, arms[0]]
     for arm, mean in zip(arms, MEANS, strict=True):
         session.tell(arm, mean)
-    assert session.engine.rival.rounds[0] == 1
+    assert session.engine.baseline.rounds[0] == 1
 
 
 def test_elimination_under_another_stopping_rule_ends_as_round_robin() -> None:
@@ -129,7 +129,7 @@ def test_elimination_under_another_stopping_rule_ends_as_round_robin() -> None:
             session.engine.learn(a, mean)
     session.engine.judge()
     assert session.ask(12) == [*one.problem.arms, *one.problem.arms]
-    assert (session.engine.rival.standing > 0).all()
+    assert (session.engine.baseline.standing > 0).all()
 
 
 @pytest.mark.parametrize("sampling", ["ege-sr", "ege-sh"])
@@ -175,7 +175,7 @@ def test_track_and_stop_climbs_the_gradient() -> None:
                 t += 1
                 logs = slow.ascent_step(logs, gains, t)
             arm = session.ask()
-            np.testing.assert_allclose(engine.rival.logs, logs, rtol=1e-6, atol=1e-6)
+            np.testing.assert_allclose(engine.baseline.logs, logs, rtol=1e-6, atol=1e-6)
             session.tell(arm, trial.pull(arm))
 
 

@@ -80,7 +80,7 @@ def test_a_failing_script_fails_the_whole(failing: str | None, tmp_path: Path) -
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
-def test_a_failing_test_ends_what_runs_beside(tmp_path: Path) -> None:
+def test_a_failing_test_ends_the_parallel_jobs(tmp_path: Path) -> None:
     """The scripts that check something else, with all that they started."""
     started_all = " && ".join(f"[ -s {name}.pid ]" for name in BESIDE)
     waits = f"until {started_all}; do sleep 0.05; done; exit 3"

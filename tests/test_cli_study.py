@@ -401,7 +401,7 @@ def test_a_cached_state_remembers_the_files(run: Any, folder: Path) -> None:
     assert run("verify trial")[0] == 0
 
 
-def test_a_value_that_is_a_slip(run: Any, folder: Path) -> None:
+def test_a_mistyped_value_is_asked_about(run: Any, folder: Path) -> None:
     run("create design.toml")
     told = "tell trial --value toxicity=2 --arm"
     for value in (34.1, 35.2, 34.9):
@@ -430,7 +430,7 @@ def test_a_value_that_is_a_slip(run: Any, folder: Path) -> None:
     assert err.startswith("psips: a.csv line 4: toxicity = 20 is 36 standard deviations (0.5")
 
 
-def test_ordinary_noise_is_no_slip(run: Any, folder: Path) -> None:
+def test_ordinary_noise_is_no_outlier(run: Any, folder: Path) -> None:
     rng = np.random.default_rng(1)
     run("create design.toml")
     lines = [f"{arm},{rng.normal(5, 1)},{rng.normal(2, 0.5)}" for arm in "ABCD" * 500]

@@ -119,7 +119,7 @@ def test_equal_costs_change_nothing() -> None:
     assert simulate(equal, environment_of(made), rng=5).pulls == plain.pulls
 
 
-def test_rivals_do_not_look_at_costs() -> None:
+def test_baselines_ignore_costs() -> None:
     made = instance("random-gaussian", K=4, d=2, seed=1)
     dear = with_costs(made.problem, [1.0, 50.0, 1.0, 50.0])
     for sampling in ("ape", "track-and-stop", "projected"):
@@ -157,7 +157,7 @@ def test_status_says_what_was_spent() -> None:
     assert "spent: 7 in cost" in str(session.status())
 
 
-def test_where_arms_share_features_cheap_ones_stand_for_dear_ones() -> None:
+def test_where_arms_share_features_cheap_ones_replace_expensive_ones() -> None:
     made = instance("linear", K=20, h=4, d=2, norm=3.0, seed=2)
     costs = np.where(np.arange(20) % 2, 50.0, 1.0)
     dear = with_costs(made.problem, costs)

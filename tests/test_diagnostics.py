@@ -297,7 +297,7 @@ def test_one_of_two_may_be_wrong() -> None:
     assert "from the only other one of the arm" in one.what
 
 
-def test_many_far_results_are_no_slips() -> None:
+def test_many_far_results_are_no_outliers() -> None:
     rng = np.random.default_rng(4)
     arms, values = table(rng)
     values[::30, 0] += 60 * rng.choice([-1, 1], 7)

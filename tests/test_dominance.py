@@ -102,7 +102,7 @@ def test_exact_metrics_are_facts() -> None:
     assert found.loc["small", "large"] == pytest.approx(0.5, abs=OFF)
 
 
-def test_who_breaks_a_limit_dominates_nobody() -> None:
+def test_an_option_that_breaks_a_limit_dominates_none() -> None:
     two = {"gain": "max", "harm": "min"}
     free = Problem(objectives=two, covariance=[1, 1], arms=["A", "B"])
     kept = Problem(objectives=two, covariance=[1, 1], arms=["A", "B"], limits=["harm <= -9"])

@@ -221,7 +221,7 @@ def test_refusals(build: Any, message: str) -> None:
     assert message in str(error.value)
 
 
-def test_binary_metrics_beside_gaussian_ones() -> None:
+def test_binary_next_to_gaussian_metrics() -> None:
     """Values are 0 or 1 with the arm's chance, correlated with the others as asked for."""
     mixed = Problem(
         objectives={"right": {"direction": "max", "kind": "binary"}, "seconds": "min"},

@@ -236,6 +236,6 @@ def test_a_snapshot_with_a_result_that_is_no_number_is_refused(value: float) -> 
             session.tell(arm, [lab.normal()], item=f"q{item}")
     kept = session.snapshot()
     assert Session.restore(kept).results == 12
-    kept["engine"]["blocks"]["values"][3] = [value]
+    kept["engine"]["items"]["values"][3] = [value]
     with pytest.raises(InputError, match="a result is not finite"):
         Session.restore(kept)

@@ -39,7 +39,7 @@ def test_errors_are_within_delta_and_too_small_a_variance_is_caught(monkeypatch)
     def too_sure(engine):
         kept = engine.within.copy()
         engine.within /= 500.0
-        engine.belief.scatter.level[0] = 0.0  # no tail of Student's law either
+        engine.belief.noise_estimate.level[0] = 0.0  # no tail of Student's law either
         rebuild(engine)
         engine.within[:] = kept
 

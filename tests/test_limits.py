@@ -261,7 +261,7 @@ def test_runs_find_the_set_and_without_limits_another(sampling: str) -> None:
     assert not made.is_right(run.candidate_set)
 
 
-def test_errors_beside_a_limit() -> None:
+def test_errors_near_a_limit() -> None:
     """An answer above the limit by a little, in 300 runs; a limit that is taken for higher
     than it is lets it in."""
     means = np.array([[0.0, -1.0], [1.0, 0.4]])
@@ -619,7 +619,7 @@ def test_options_on_either_side_of_a_noisy_control_need_more(second: float, tie:
     assert level == pytest.approx(lone_tie() + (np.log(2.0) if tie else 0.0), abs=0.2)
 
 
-def test_a_noisy_option_between_two_needs_more_beside_a_limit() -> None:
+def test_a_noisy_option_between_two_needs_more_near_a_limit() -> None:
     """As without one: 59 of 600 runs were wrong within 2,000 results."""
     problem = Problem(
         arms=3,

@@ -183,7 +183,7 @@ def test_tasks_are_part_of_the_item(tmp_path) -> None:
     assert read(*files[:2], arm="task").items == ["q0", "q1"]
 
 
-def test_errors_and_evaluations_that_were_cut_short_are_told_of(tmp_path) -> None:
+def test_errors_and_incomplete_evaluations_are_reported(tmp_path) -> None:
     samples = [*some(3, 0.5), {"id": "q9", "epoch": 1, "error": "boom", "scores": {}}]
     path = write(tmp_path / "a.eval", parts(samples=samples))
     found = read(path)
@@ -207,7 +207,7 @@ def test_logs_without_summaries(tmp_path) -> None:
     assert read(write(tmp_path / "a.eval", content)).values[0, :, 0].tolist() == [0.0, 1.0]
 
 
-def test_items_that_differ_or_are_not_shared_are_told_of(tmp_path) -> None:
+def test_items_that_differ_or_are_not_shared_are_reported(tmp_path) -> None:
     one = write(tmp_path / "a.eval", parts("x", [sample("q", input="1+1"), sample("r")]))
     two = write(tmp_path / "b.eval", parts("y", [sample("q", input="2+2"), sample("r")]))
     assert any("1 of 2 items have another input" in note for note in read(one, two).notes)

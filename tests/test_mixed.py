@@ -45,7 +45,7 @@ def joint(other: Session) -> Session:
     engine.belief.V[:] = np.linalg.inv(G)
     engine.belief.pulls[:] = engine.belief.N[:] = 200 / K
     engine.belief.tally[0] = 200
-    engine.belief.scatter.freedom[:] = 30.0
+    engine.belief.noise_estimate.freedom[:] = 30.0
     engine.within[:] = SIGMA
     return session
 

@@ -132,7 +132,7 @@ HOLES: list[Any] = [None, float("nan"), "", pd.NA]
 
 
 @pytest.mark.parametrize("hole", HOLES)
-def test_holes(hole: Any) -> None:
+def test_missing_values(hole: Any) -> None:
     problem = make(partial=True)
     expected = [3.0, np.nan]
     assert np.array_equal(read_values(problem, [3, hole]), expected, equal_nan=True)
@@ -148,7 +148,7 @@ def test_holes(hole: Any) -> None:
     assert np.isnan(read_changes(problem, {"cost": hole})["cost"])
 
 
-def test_holes_of_a_table() -> None:
+def test_missing_values_of_a_table() -> None:
     table = pd.DataFrame({"arm": ARMS, "yield": [1.0, 2.0], "cost": [np.nan, 3.0]})
     assert np.isnan(read_results(make(partial=True), table).values[0, 1])
     with pytest.raises(

@@ -90,7 +90,7 @@ def test_the_noise_is_that_of_the_residuals() -> None:
     found = session.engine.Sigma
     assert np.diag(found) == pytest.approx(np.diag(S))
     assert found[0, 1] == pytest.approx(S[0, 1] * 57 / (57 + 3))  # drawn towards 0
-    share = students_share(60 - 3 - 1.0, session.engine.belief.scatter.level[0])
+    share = students_share(60 - 3 - 1.0, session.engine.belief.noise_estimate.level[0])
     assert session.engine._search.posterior.Sigma == pytest.approx(share * found)
     assert pytest.approx(np.linalg.inv(share * found)) == session.engine._search.posterior.P
     row = session.status().noise.loc["all arms"]
@@ -248,7 +248,7 @@ def test_what_is_refused(problem: Any, choices: Any, message: str) -> None:
         Session(make(**problem), **choices)
 
 
-def test_too_many_answers_for_holes() -> None:
+def test_too_many_answers_for_missing_values() -> None:
     rows = np.arange(2000.0)[:, None]
     with pytest.raises(InputError, match="for 750 answers in 2 objectives at most, got 2,000"):
         Problem(objectives=["x", "y"], features=rows, partial=True)
@@ -317,7 +317,7 @@ def test_the_tail_of_student_keeps_the_error_rate_and_a_normal_does_not() -> Non
 
 
 @pytest.mark.parametrize("covariances", [np.tile(SIGMA, (6, 1, 1)), EACH])
-def test_results_with_holes_against_one_dense_system(covariances: Any) -> None:
+def test_missing_values_against_one_dense_system(covariances: Any) -> None:
     given = covariances if (covariances == EACH).all() else SIGMA
     session = Session(make(given, partial=True), rng=1, stopping="never")
     arms, values = told(session, 50, 2, missing=0.4)
@@ -336,7 +336,7 @@ def test_results_with_holes_against_one_dense_system(covariances: Any) -> None:
     assert not np.allclose(ignored, means, atol=0.01)  # complete results alone tell less
 
 
-def test_moves_and_gains_with_holes_are_those_of_the_whole_covariance() -> None:
+def test_moves_and_gains_with_missing_values_are_those_of_the_whole_covariance() -> None:
     """Without holes, the joint posterior and the simple one tell the same of everything."""
     plain = Session(make(SIGMA), rng=1)
     joint = Session(make(SIGMA, partial=True), rng=1)
@@ -368,7 +368,7 @@ def test_moves_and_gains_with_holes_are_those_of_the_whole_covariance() -> None:
     )
 
 
-def test_holes_with_noise_that_is_estimated() -> None:
+def test_missing_values_with_estimated_noise() -> None:
     session = Session(make(partial=True), rng=1, stopping="never")
     arms, values = told(session, 600, 2, missing=0.2)
     engine = session.engine
@@ -383,7 +383,7 @@ def test_holes_with_noise_that_is_estimated() -> None:
     assert row["y sd low"] < 0.4**0.5 < row["y sd high"]
 
 
-def test_without_holes_the_noise_is_that_of_the_residuals() -> None:
+def test_without_missing_values_the_noise_is_that_of_the_residuals() -> None:
     session = Session(make(partial=True), rng=1, stopping="never")
     arms, values = told(session, 51, 2)
     engine = session.engine
@@ -404,7 +404,7 @@ def test_an_objective_that_was_not_seen_enough_is_not_judged() -> None:
     assert session.candidate_set
 
 
-def test_a_study_with_features_and_holes(tmp_path: Path) -> None:
+def test_a_study_with_features_and_missing_values(tmp_path: Path) -> None:
     lines = ["arm,u,v"] + [f"arm {a + 1},{u},{v}" for a, (u, v) in enumerate(PLACES)]
     (tmp_path / "features.csv").write_text("\n".join(lines))
     design = tmp_path / "trial.toml"

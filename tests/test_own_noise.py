@@ -33,7 +33,7 @@ def rows_of(rng: np.random.Generator, each: int, mean: float = 100.0) -> list[To
 
 
 @pytest.mark.parametrize("noise", ["per-arm", "given"])
-def test_a_loud_arm_is_not_warned_about_more_often_than_stated(noise: str) -> None:
+def test_a_noisy_arm_is_not_warned_about_more_often_than_stated(noise: str) -> None:
     """Told one by one, in 200 studies: a few of 15,000 values, where it was hundreds."""
     covariance = "per-arm" if noise == "per-arm" else {a: [sd**2] for a, sd in SDS.items()}
     problem = Problem(objectives=["x"], covariance=covariance, arms=list(SDS))
@@ -48,7 +48,7 @@ def test_a_loud_arm_is_not_warned_about_more_often_than_stated(noise: str) -> No
     assert false <= 3.0 * RARE * values
 
 
-def test_slips_are_found_beside_a_loud_arm() -> None:
+def test_outliers_are_found_next_to_a_noisy_arm() -> None:
     """A decimal point that moved, either way, in a quiet arm and in the loud one."""
     problem = Problem(objectives=["x"], arms=list(SDS))
     found = {"up": 0, "down": 0, "loud": 0, "early": 0}
@@ -69,7 +69,7 @@ def test_slips_are_found_beside_a_loud_arm() -> None:
     assert found["loud"] > 0.9 * SEEDS
 
 
-def test_slips_are_found_after_others_that_were_not_corrected() -> None:
+def test_outliers_are_found_after_others_that_were_not_corrected() -> None:
     """Neither the middle nor the scale of an arm is led astray by earlier slips."""
     problem = Problem(objectives=["x"], arms=list(SDS))
     rng, ledger = np.random.default_rng(1), Ledger("")
@@ -120,13 +120,13 @@ def share_held(own_noise: bool) -> float:
     return held / 120
 
 
-def test_honest_results_of_a_loud_arm_are_not_held() -> None:
+def test_honest_results_of_a_noisy_arm_are_not_held() -> None:
     """By the mean covariance of all arms, which was the scale, many are."""
     assert share_held(own_noise=True) == 0.0
     assert share_held(own_noise=False) > 0.1
 
 
-def test_slips_of_a_quiet_arm_are_held_beside_loud_ones() -> None:
+def test_outliers_of_a_quiet_arm_are_held_next_to_noisy_ones() -> None:
     each = {"quiet": [1e-4], "loud": [100.0]}
     problem = Problem(objectives=["x"], covariance=each, arms=list(each))
     study = Study.create(problem, "sqlite://", name="s", seed=1)

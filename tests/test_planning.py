@@ -276,7 +276,7 @@ def test_no_bound_is_shown_where_none_is_known(
     plots.plan(found)
 
 
-def test_equal_allocation_is_shown_beside_the_design(
+def test_equal_allocation_is_shown_next_to_the_design(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write(tmp_path, HEAD + GUESS)

@@ -193,7 +193,7 @@ def test_a_restored_session_has_lost_the_order() -> None:
 
 
 @pytest.mark.parametrize("rule", ["ape", "elimination"])
-def test_evidence_of_rivals(rule: str) -> None:
+def test_evidence_of_baselines(rule: str) -> None:
     """They are replayed with another sampling rule, which must not disturb their stop."""
     found = evidence_over_time(history_of(told(two(), 60, sampling=rule)))
     assert ((found.value > 0) & (found.value <= 1)).all()

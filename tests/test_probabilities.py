@@ -88,7 +88,7 @@ def best_of_three(mu: np.ndarray, sd: float, who: int) -> float:
 
 
 @pytest.mark.parametrize(("low", "most"), [(0.2, 1e-6), (-0.4, 1e-15), (0.95, 0.5)])
-def test_each_answer_is_accurate_beside_a_near_tie(low: float, most: float) -> None:
+def test_each_answer_is_accurate_next_to_a_near_tie(low: float, most: float) -> None:
     """Two arms of three are hardly told apart, the third is far: its chance is tiny."""
     problem = Problem(objectives=["a"], covariance=[1], arms=3)
     mu, N = np.array([1.0, 0.95, low]), np.full(3, 50.0)

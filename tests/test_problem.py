@@ -416,7 +416,7 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize("name", UNREADABLE, ids=ascii)
-def test_names_that_nobody_can_tell_apart(name: str) -> None:
+def test_names_that_look_the_same(name: str) -> None:
     with pytest.raises(InputError) as caught:
         plain(arms=[name, "other"])
     assert UNREADABLE[name] in str(caught.value)

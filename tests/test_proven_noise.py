@@ -107,7 +107,7 @@ def test_other_ways_to_know_the_noise(covariance: Any) -> None:
     assert run.verdicts == {"A": "out", "B": "out", "C": "in"}
 
 
-def test_results_with_holes() -> None:
+def test_results_with_missing_values() -> None:
     table = rows(2)
     holes = np.random.default_rng(1).random((len(table), 3)) < 0.3
     values = table[list(KINDS)].mask(holes)

@@ -60,7 +60,7 @@ def test_pulls_go_to_those_who_bear_on_it() -> None:
         assert run.pulls["A"] + run.pulls["B"] > 0.5 * run.results
 
 
-def test_a_dear_arm_is_spared() -> None:
+def test_an_expensive_arm_is_spared() -> None:
     """The answer asked for costs fifty times its rival: more is spent on the rival's pulls."""
     dear = made(costs={"A": 1.0, "B": 50.0, "C": 1.0, "D": 1.0})
     cheap, other = runs(dear, "settle B", 5), runs(made(), "settle B", 5)

@@ -127,7 +127,7 @@ def test_results_from_before_the_session() -> None:
             assert se == pytest.approx(np.sqrt(variance / 40))
 
 
-def test_telling_after_the_stop_is_judged_anew() -> None:
+def test_results_told_after_the_stop_are_judged_again() -> None:
     session = Session(tea(), rng=1)
     good = pd.DataFrame(
         {"taste": [9.0, 1.0, 5.0] * 20, "cost": [1.0, 9.0, 5.0] * 20},
@@ -468,7 +468,7 @@ def test_snapshot_keeps_a_parameter_set() -> None:
     [
         (
             {"format": 99},
-            "the snapshot has format 99, but this version of psips reads format 6",
+            "the snapshot has format 99, but this version of psips reads formats 6 to 7",
         ),
         ({"format": None}, "the snapshot has format None"),
         ({"engine": {}}, "the snapshot is damaged"),

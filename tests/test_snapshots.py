@@ -58,7 +58,15 @@ def test_the_kinds_of_sessions_have_all_parts_between_them() -> None:
         key for one in kept for key in one["engine"]
     }
     assert {"items", "exact", "time", "budget", "goal"} <= parts
-    assert {"sets", "accounts", "rival", "blocks", "joint", "scatter", "nearest"} <= parts
+    assert {
+        "sets",
+        "accounts",
+        "baseline",
+        "items",
+        "joint",
+        "noise_estimate",
+        "nearest",
+    } <= parts
     assert any(one["engine"]["cover"]["life"][1] > 0 for one in kept)
     assert any(one["engine"]["nearest"][1] for one in kept)
     assert any(one["engine"].get("accounts") for one in kept)
@@ -78,7 +86,7 @@ def put(*place: Any, value: Any) -> Callable[[dict[str, Any]], None]:
     [
         ("default", put("front", "members", 0, value=HUGE)),
         ("default", put("front", "outside", 0, value=-1)),
-        ("default", put("front", "keeper", 0, value=4)),
+        ("default", put("front", "dominator", 0, value=4)),
         ("default", put("front", "size", 0, value=5)),
         ("default", put("front", "size", 1, value=HUGE)),
         ("default", put("front", "inside", 0, value=False)),
@@ -105,13 +113,13 @@ def put(*place: Any, value: Any) -> Callable[[dict[str, Any]], None]:
         ("certified", put("outcome", 7, value="1e12")),
         ("tolerance", put("sets", "passed", 0, value=HUGE)),
         ("tolerance", put("sets", "chosen", value=[0, 0])),
-        ("rival", put("rival", "standing", 0, value=9)),
-        ("items", put("blocks", "arms", 0, value=4)),
-        ("items", put("blocks", "where", 0, value=HUGE)),
-        ("items", put("blocks", "block_of", 0, value=[0, HUGE])),
+        ("baseline", put("baseline", "standing", 0, value=9)),
+        ("items", put("items", "arms", 0, value=4)),
+        ("items", put("items", "where", 0, value=HUGE)),
+        ("items", put("items", "place_of", 0, value=[0, HUGE])),
         ("features, missing", put("joint", "arms", 0, value=-1)),
         ("features, missing", put("joint", "arms", 0, value=2**60)),
-        ("limits", put("scatter", "C", 2, 1, 1, value=-1.0)),
+        ("limits", put("noise_estimate", "C", 2, 1, 1, value=-1.0)),
     ],
 )
 def test_what_would_point_outside_is_refused(

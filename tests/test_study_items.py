@@ -55,7 +55,7 @@ def test_tickets_have_items_and_the_log_replays() -> None:
     assert trial.state.session.engine.belief.theta.tolist() == twin
 
 
-def test_a_correction_and_a_withdrawal_work_the_past_out_anew() -> None:
+def test_a_correction_and_a_withdrawal_replay_the_log() -> None:
     trial = study()
     go(trial, 30)
     trial.correct({"yield": 9.0}, result=5, reason="slip")

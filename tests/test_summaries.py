@@ -86,7 +86,7 @@ def test_tables_as_people_have_them(text: str, tmp_path) -> None:
     assert found.notes == ()
 
 
-def test_rates_and_exact_metrics_are_told_of(tmp_path) -> None:
+def test_rates_and_exact_metrics_are_mentioned(tmp_path) -> None:
     found = read_summary(written(tmp_path, "arm,rate,price,n\na,0.5,3,100\nb,1,2,100\n"))
     assert found.errors[0, 0] == pytest.approx(0.05)
     assert 0.0 < found.errors[1, 0] < 0.02

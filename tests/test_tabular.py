@@ -220,7 +220,7 @@ def test_what_to_install(
     assert extra in str(caught.value)
 
 
-def test_tables_beside_a_problem_file(tmp_path: Path) -> None:
+def test_tables_next_to_a_problem_file(tmp_path: Path) -> None:
     (tmp_path / "arms.csv").write_text("arm;u;v\na;0,5;0\nb;0;1,25\nc;1;1\n")
     (tmp_path / "r.xlsx").write_bytes(book(("s", [["arm", "x"], ["a", 1], ["b", 2.5]])))
     (tmp_path / "p.toml").write_text(
@@ -250,7 +250,7 @@ def test_a_format_in_the_last_row_costs_nothing(tmp_path: Path) -> None:
     assert peak() - memory < 100
 
 
-def test_formats_beside_the_table_cost_nothing(tmp_path: Path) -> None:
+def test_formats_outside_the_table_cost_nothing(tmp_path: Path) -> None:
     """Formatted rows to the last column of all do not make it a wide table."""
     pytest.importorskip("openpyxl")
     rows = [

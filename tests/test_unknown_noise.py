@@ -212,7 +212,7 @@ def study(tmp_path: Path) -> Study:
     return Study.create(design, store=f"sqlite:///{tmp_path}/psips.db", seed=1)
 
 
-def test_a_study_with_holes_and_logarithms(study: Study, tmp_path: Path) -> None:
+def test_a_study_with_missing_values_and_logarithms(study: Study, tmp_path: Path) -> None:
     lines = ["arm,x,days"]
     rng = np.random.default_rng(1)
     for i in range(24):
@@ -237,7 +237,7 @@ def test_a_study_with_holes_and_logarithms(study: Study, tmp_path: Path) -> None
     assert "The noise as estimated" in html
 
 
-def test_tickets_take_results_with_holes(study: Study) -> None:
+def test_tickets_take_results_with_missing_values(study: Study) -> None:
     ticket = study.ask(1)[0]
     study.tell(ticket, {"x": 1.0})
     assert study.tell(ticket, {"x": 1.0}).known == 1

@@ -12,10 +12,10 @@ measurements that is known in closed form for "x is below z by next to nothing i
 (`weights_of`, `rate_of_cone`), and from directions with a naive evaluator for any structure
 (`naive_rate`). What a rule spends is the integral of the true rate, at the level that the rule
 asks for in each e-fold (`spent`). It counts every entry, as if looks were continuous. Between
-looks the estimates move by s = EVERY^-1/2 standard errors, and a boundary that is only looked
-at now and then acts like one that is 0.583 s further out (Chernoff 1965, Siegmund 1985),
-whatever its shape, because (2 evidence)^1/2 is a distance: `errors` integrates with levels
-moved so. At levels of 3 to 10 rates are below their limits, too (`rate_of_passage`).
+looks the estimates move by s = LOOKS_PER_EFOLD^-1/2 standard errors, and a boundary that is
+only looked at now and then acts like one that is 0.583 s further out (Chernoff 1965, Siegmund
+1985), whatever its shape, because (2 evidence)^1/2 is a distance: `errors` integrates with
+levels moved so. At levels of 3 to 10 rates are below their limits, too (`rate_of_passage`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from scipy.optimize import nnls
 from scipy.special import binom, dawsn, gammaln, log_ndtr
 from scipy.stats import chi
 
-from psips._core import DIRECTIONS, EVERY, log_spent, lone_level, testing
+from psips._core import DIRECTIONS, LOOKS_PER_EFOLD, log_spent, lone_level, testing
 from tie_rule import Chart, Structure, calibration, counted, pareto
 
 PANELS, POINTS = 44, 8  # of the quadrature, on the upper half
@@ -42,9 +42,9 @@ def looks(most: float) -> Iterator[int]:
     """Times at which the default looks at all pieces, results being told one by one."""
     t = 2
     while t <= most:
-        period = 1 + t // EVERY
-        if period > EVERY:
-            period = EVERY * 2 ** int(math.log2(period / EVERY))
+        period = 1 + t // LOOKS_PER_EFOLD
+        if period > LOOKS_PER_EFOLD:
+            period = LOOKS_PER_EFOLD * 2 ** int(math.log2(period / LOOKS_PER_EFOLD))
         if t % period == 0:
             yield t
         t = (t // period + 1) * period
@@ -282,10 +282,10 @@ def spent(x: np.ndarray, level: np.ndarray, rate: Callable[[float], float]) -> f
     return float(np.trapezoid([rate(c) for c in level], x))
 
 
-SHIFT = 0.5826 / math.sqrt(EVERY)  # -zeta(1/2) / sqrt(2 pi), times what a look moves
+SHIFT = 0.5826 / math.sqrt(LOOKS_PER_EFOLD)  # -zeta(1/2) / sqrt(2 pi), times what a look moves
 
 
 def errors(x: np.ndarray, level: np.ndarray, rate: Callable[[float], float]) -> float:
-    """Chance to have entered, looks being EVERY in an e-fold."""
+    """Chance to have entered, looks being LOOKS_PER_EFOLD in an e-fold."""
     moved = (np.sqrt(2 * level) + SHIFT) ** 2 / 2
     return -math.expm1(-spent(x, moved, rate))

@@ -18,10 +18,10 @@ inline void update_candidate_set(const Mat<double>& mu, const Mat<double>& facts
     for (Index z = 0; z < n; ++z) {
         bool dominated = false;
         if (!front.inside[z]) {
-            dominated = old > 0 && dominates(mu, facts, front.keeper[z], z);
+            dominated = old > 0 && dominates(mu, facts, front.dominator[z], z);
             for (Index k = 0; k < old && !dominated; ++k)
                 if (dominates(mu, facts, front.members[k], z)) {
-                    front.keeper[z] = front.members[k];
+                    front.dominator[z] = front.members[k];
                     dominated = true;
                 }
         }
@@ -40,15 +40,15 @@ inline void update_candidate_set(const Mat<double>& mu, const Mat<double>& facts
         if (best[k]) continue;
         for (const Index x : front.listed())
             if (dominates(mu, facts, x, rivals[k])) {
-                front.keeper[rivals[k]] = x;
+                front.dominator[rivals[k]] = x;
                 break;
             }
     }
     front.size->live = 0;
     for (Index z = 0; z < n; ++z) {
         if (front.inside[z]) continue;
-        Index& keeper = front.keeper[z];
-        if (!front.inside[keeper]) keeper = front.keeper[keeper];  // what dominates it dominates z
+        Index& keeper = front.dominator[z];
+        if (!front.inside[keeper]) keeper = front.dominator[keeper];  // what dominates it dominates z
         front.outside[front.size->live++] = z;
     }
 }

@@ -294,16 +294,16 @@ void cover_alternative(Search<P>& s, double spare) {
     Index first = -1;
     double closest = INF;
     for (const Index z : front.live()) {
-        distance[z] = distance_from(p, z, front.keeper[z]);
+        distance[z] = distance_from(p, z, front.dominator[z]);
         if (distance[z] * distance[z] <= nearest + 2.0 * NATS * spare)
-            std::tie(front.keeper[z], distance[z]) = safest_dominator(p, z, members);
+            std::tie(front.dominator[z], distance[z]) = safest_dominator(p, z, members);
         if (distance[z] < closest) first = z, closest = distance[z];
     }
     for (Index i = -1; i < front.size->live; ++i) {
         const Index z = i < 0 ? first : front.outside[i];
         if (z < 0 || (i >= 0 && z == first)) continue;
         if (is_complete(s.cover) && distance[z] * distance[z] <= nearest + 2.0 * NATS * spare)
-            nearest = store_leaves(s, z, front.keeper[z], members, nearest, spare, EVERY_NODE).nearest;
+            nearest = store_leaves(s, z, front.dominator[z], members, nearest, spare, EVERY_NODE).nearest;
     }
     const double limit = std::sqrt(nearest + 2.0 * NATS * spare);
     *s.cover.reach = {std::sqrt(nearest), limit, spare};

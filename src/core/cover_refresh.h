@@ -10,7 +10,7 @@ namespace psips {
 template <class P>
 bool joins_set(Search<P>& s, Index z) {
     const Mat<double>&mu = s.posterior.mu, &facts = s.posterior.facts.values;
-    if (dominates(mu, facts, s.front.keeper[z], z)) return false;
+    if (dominates(mu, facts, s.front.dominator[z], z)) return false;
     for (const Index x : s.front.listed())
         if (dominates(mu, facts, x, z)) return false;
     return true;

@@ -10,7 +10,7 @@
 
 namespace psips {
 
-inline constexpr Index PATIENCE = 1'000'000;  // draws after which a learner goes without a hit
+inline constexpr Index MOST_DRAWS = 1'000'000;  // draws after which a learner goes without a hit
 inline constexpr Index OUTSIDE_THETA = 100;   // hits outside Theta after which a learner takes one of them
 
 inline bool asked_to_halt(const Draw& draw) {  // by another thread, see psips.interruptible
@@ -68,7 +68,7 @@ bool find_change(Search<P>& s, const Mat<double>& values, const Vec<double>& sla
                     piece = {z, i};
                     return true;
                 }
-        const Index x = s.front.keeper[z];
+        const Index x = s.front.dominator[z];
         if (facts.may_dominate_within(x, z) && dominates_within(values, slack, x, z)) continue;
         if (!dominated_within(values, slack, facts, members, z)) {
             if (lazily) std::swap(s.front.outside[k], s.front.outside[k / 2]);  // sooner next time

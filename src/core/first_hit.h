@@ -225,7 +225,7 @@ EarlyHit early_hit(Search<P>& s, Reader who, double scale, double log_budget) {
 template <class P>
 double frequent_hit(Search<P>& s, Reader who, double scale, double log_budget, double index, Index outside) {
     const bool learner = who == LEARNER;
-    while (index < PATIENCE && !asked_to_halt(s.draw)) {
+    while (index < MOST_DRAWS && !asked_to_halt(s.draw)) {
         index += 1.0;
         if (literal_draw(s, scale)) {
             ++outside;
@@ -255,7 +255,7 @@ double later_hit(Search<P>& s, Reader who, double scale, double log_budget, Inde
     const double index = static_cast<double>(made);
     if (mass.log() > std::log(FREQUENT)) return frequent_hit(s, who, scale, log_budget, index, outside);
     double log_index = made > 0 ? std::log(index) : -INF;
-    for (Index k = 0; k < PATIENCE && !asked_to_halt(s.draw); ++k) {
+    for (Index k = 0; k < MOST_DRAWS && !asked_to_halt(s.draw); ++k) {
         const double jump = s.draw.stream->log_geometric(mass.log()), larger = std::max(jump, log_index);
         log_index = larger + std::log1p(std::exp(std::min(jump, log_index) - larger));
         if (log_index > log_budget + 1e-12) return INF;

@@ -78,7 +78,7 @@ double ratio_up_to(Search<P>& s, double threshold) {
 // Results of arm `a` that have metric c.
 template <class P>
 double results_with(const Search<P>& s, Index a, Index c) {
-    if (s.model.noise->partial) return std::max(s.belief.scatter->count(a, c, c), 1.0);
+    if (s.model.noise->partial) return std::max(s.belief.noise_estimate->count(a, c, c), 1.0);
     return s.posterior.N[a];
 }
 

@@ -72,8 +72,8 @@ SharedHits shared_draws(Search<P>& s, double stop_scale, double log_budget, doub
                 std::copy(trial.data, trial.data + trial.rows() * trial.cols(), point.data);
             }
         }
-        if (index >= PATIENCE && !stops) break;
-        const bool endless = index >= PATIENCE && !(log_budget < INF);  // no number of draws would do
+        if (index >= MOST_DRAWS && !stops) break;
+        const bool endless = index >= MOST_DRAWS && !(log_budget < INF);  // no number of draws would do
         if (endless || asked_to_halt(s.draw)) {  // no hit is no reason to stop then
             hits.stop = std::min(hits.stop, std::log(index));
             break;
@@ -89,10 +89,10 @@ SharedHits shared_draws(Search<P>& s, double stop_scale, double log_budget, doub
 inline double in_ball_hit(Search<Independent>& s, double scale, double radius, const Mat<double>& point) {
     const Mat<double>& precision = s.model.P;
     Index outside = 0;
-    for (Index index = 1; index < PATIENCE; ++index) {
+    for (Index index = 1; index < MOST_DRAWS; ++index) {
         s.draw.made->literals += 1.0;
         for (Index a = 0; a < s.model.K; ++a)
-            for (Index k = 0; k < PATIENCE; ++k) {
+            for (Index k = 0; k < MOST_DRAWS; ++k) {
                 s.posterior.draw_answer(*s.draw.stream, scale, a, point);
                 double square = 0.0;
                 for (Index c = 0; c < s.model.d; ++c)

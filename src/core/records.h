@@ -92,7 +92,7 @@ struct Model {
 
 // ---------------------------------------------------------------- what is known
 
-struct Prior {  // per objective, of the variances of arms (Smyth 2004); rows of Scatter::prior
+struct Prior {  // per objective, of the variances of arms (Smyth 2004); rows of NoiseEstimate::prior
     enum Row : Index { variance, degrees, least };
 };
 
@@ -100,7 +100,7 @@ struct Fitted {
     double now, then;  // results, and how many there were when the prior was estimated
 };
 
-struct Scatter {  // sums over results, less the first value of the arm; empty if the noise is known
+struct NoiseEstimate {  // sums over results, less the first value of the arm; empty if the noise is known
     Mat<double> origin;     // (K, d) the first value seen
     Cube<double> count;     // (K, d, d) results that have both objectives
     Cube<double> sums;      // (K, d, d) of the first objective over these
@@ -115,7 +115,7 @@ struct Scatter {  // sums over results, less the first value of the arm; empty i
     Slots<Fitted> fitted;
 };
 
-// Matrices of Scatter::C where the noise is estimated around a linear fit.
+// Matrices of NoiseEstimate::C where the noise is estimated around a linear fit.
 enum FittedNoise : Index { COVARIANCE, FACTOR, INVERSE, UNIT };
 
 struct BeliefTally {
@@ -131,7 +131,7 @@ struct Belief {
     Mat<double> F;           // (h, h) factor of V^-1, likewise
     Slots<BeliefTally> tally;
     Mat<double> sums;        // (K, d) of the results of each arm, (0, 0) without features
-    Scatter* scatter;
+    NoiseEstimate* noise_estimate;
     Mat<double> G;           // (n d, n d) covariance of all answers' means if joint, (0, 0) otherwise
     Mat<double> X;           // (h d, n d) that of theta with them, likewise; G itself without features
 };
@@ -177,7 +177,7 @@ struct Front {  // the candidate set S_hat
     Vec<bool> inside;     // (n,) S_hat
     Vec<Index> members;   // (n,) S_hat as a list, the first size->members
     Vec<Index> outside;   // (n,) the other answers; the first size->live could escape
-    Vec<Index> keeper;    // (n,) for each answer outside, a member that dominates it
+    Vec<Index> dominator; // (n,) for each answer outside, a member that dominates it
     Slots<FrontSize> size;
     Vec<Index> listed() const { return members.first(size->members); }
     Vec<Index> live() const { return outside.first(size->live); }
@@ -339,7 +339,7 @@ struct Design {  // a design to respond to, for Track-and-Stop
 
 enum class Standing : Index { active, accepted, dropped };
 
-struct Rival {  // state of the baselines
+struct BaselineState {  // state of the baselines
     Vec<Index> standing;  // (K,) Standing
     Vec<Index> rounds;    // (1,) rounds of the elimination that are over
     Vec<double> logs;     // (K,) logarithms of Track-and-Stop's weights, the largest 0
@@ -408,7 +408,7 @@ struct Run {
     SearchState* search;
     Options* options;
     Learner* learner;
-    Rival* rival;
+    BaselineState* baseline;
     Account* account;
     Slots<Outcome> outcome;
     Slots<Key> key;      // of all draws

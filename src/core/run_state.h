@@ -10,7 +10,7 @@ struct RunState : Search<P> {
     const Options& options;
     const Calibration& calibration;
     Learner& learner;
-    Rival& rival;
+    BaselineState& baseline;
     Account& account;
     Outcome& outcome;
     Key key;
@@ -21,13 +21,13 @@ struct RunState : Search<P> {
 
     RunState(Run& run, const P& p)
         : Search<P>(*run.search, p), options(*run.options), calibration(*run.options->calibration), learner(*run.learner),
-          rival(*run.rival), account(*run.account), outcome(*run.outcome), key(*run.key), room(*run.room),
+          baseline(*run.baseline), account(*run.account), outcome(*run.outcome), key(*run.key), room(*run.room),
           latest(*run.latest), result(run.result) {}
 
     Index results() const { return this->belief.tally->results; }
     Stream& stream() const { return *this->draw.stream; }
     // With known noise results that suffice go on to suffice.
-    bool stays_informed() const { return informed && this->belief.scatter->freedom.size() == 0; }
+    bool stays_informed() const { return informed && this->belief.noise_estimate->freedom.size() == 0; }
     bool tracks() const { return options.tracking == Tracking::track; }
 };
 

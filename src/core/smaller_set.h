@@ -84,7 +84,7 @@ inline void take_out(Front& front, const Vec<bool>& gone) {
     for (Index z = 0; z < front.inside.size(); ++z) {
         if (front.inside[z]) continue;
         front.outside[front.size->live++] = z;
-        if (!front.inside[front.keeper[z]]) front.keeper[z] = front.members[0];
+        if (!front.inside[front.dominator[z]]) front.dominator[z] = front.members[0];
     }
 }
 

@@ -28,17 +28,17 @@ namespace psips {
 
 inline constexpr double SPENT = 1.2;  // of delta by the rate of entries, of which a wrong stop is not each
 inline constexpr double WIDTH = 2.0, TAIL = 2.0;  // how spending falls before and after the e-folds expected
-inline constexpr Index EVERY = 200;   // looks while the measurements grow e-fold
+inline constexpr Index LOOKS_PER_EFOLD = 200;   // looks while the measurements grow e-fold
 
 // Whether to look after t results, of which `fresh` were not judged.
 //
-// The first EVERY results are looked at one by one, later ones about EVERY times while they grow e-fold, and
-// always at the end of a table that spans such a time. From EVERY^2 on a period of 1 + t / EVERY would have no
+// The first LOOKS_PER_EFOLD results are looked at one by one, later ones about LOOKS_PER_EFOLD times while they grow e-fold, and
+// always at the end of a table that spans such a time. From LOOKS_PER_EFOLD^2 on a period of 1 + t / LOOKS_PER_EFOLD would have no
 // multiple among the results that have it.
 inline bool is_time(Index t, Index fresh) {
-    Index period = 1 + std::max(t, Index{0}) / EVERY;
-    if (period > EVERY) {
-        Index power = EVERY;
+    Index period = 1 + std::max(t, Index{0}) / LOOKS_PER_EFOLD;
+    if (period > LOOKS_PER_EFOLD) {
+        Index power = LOOKS_PER_EFOLD;
         while (2 * power <= period) power *= 2;
         period = power;
     }

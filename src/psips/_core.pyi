@@ -48,7 +48,7 @@ def probabilities(
 ) -> tuple[Floats, Floats]: ...
 
 SPENT: float
-EVERY: int
+LOOKS_PER_EFOLD: int
 DIRECTIONS: int
 
 def respond(

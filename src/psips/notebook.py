@@ -7,7 +7,7 @@ from html import escape
 from importlib.util import find_spec
 from typing import Any
 
-MOST = 20  # rows of a table, and names of a list, before it is cut short
+MOST_SHOWN = 20  # rows of a table, and names of a list, before it is cut short
 
 
 def card(title: str, facts: Mapping[str, object], table: str = "") -> str:
@@ -32,9 +32,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """
     every = list(rows)
     shown = ["".join(f"<th>{escape(str(cell))}</th>" for cell in head)]
-    shown += ["".join(f"<td>{escape(str(cell))}</td>" for cell in row) for row in every[:MOST]]
+    shown += [
+        "".join(f"<td>{escape(str(cell))}</td>" for cell in row) for row in every[:MOST_SHOWN]
+    ]
     body = "".join(f"<tr>{row}</tr>" for row in shown)
-    more = f"and {len(every) - MOST:,} more" if len(every) > MOST else ""
+    more = f"and {len(every) - MOST_SHOWN:,} more" if len(every) > MOST_SHOWN else ""
     return f"<table>{body}</table>{more}"
 
 
@@ -46,8 +48,8 @@ def names(every: Sequence[str]) -> str:
     >>> names(["A", "B"]), names([])
     ('A, B', 'none yet')
     """
-    more = f" and {len(every) - MOST:,} more" if len(every) > MOST else ""
-    return (", ".join(every[:MOST]) or "none yet") + more
+    more = f" and {len(every) - MOST_SHOWN:,} more" if len(every) > MOST_SHOWN else ""
+    return (", ".join(every[:MOST_SHOWN]) or "none yet") + more
 
 
 def in_kernel() -> bool:

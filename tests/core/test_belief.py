@@ -97,9 +97,9 @@ def test_ready_once_the_noise_of_every_arm_is_known(arm: int) -> None:
     session = Session(Problem(objectives=["a"], covariance="per-arm", arms=3), rng=1)
     engine = session.engine
     engine.belief.pulls[:] = 5.0
-    engine.belief.scatter.freedom[:] = 1.0
+    engine.belief.noise_estimate.freedom[:] = 1.0
     for freedom, enough in ((0.0, False), (0.999, False), (1.0, True), (np.inf, True)):
-        engine.belief.scatter.freedom[arm] = freedom
+        engine.belief.noise_estimate.freedom[arm] = freedom
         assert testing.is_ready(engine.model, engine.belief) == enough
         assert engine.ready == enough
     engine.belief.pulls[arm] = 0.0

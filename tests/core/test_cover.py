@@ -125,7 +125,7 @@ def remeasured(at: State, k: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize(
     "name", ["independent", "negative", "positive", "three", "six", "linear"]
 )
-def test_refreshing_is_measuring_anew(name: str) -> None:
+def test_a_refreshed_cover_is_that_of_a_new_one(name: str) -> None:
     at = states.at(name, 0.01)
     rng = np.random.default_rng(6)
     for _ in range(3):
@@ -209,13 +209,13 @@ def test_noise_that_seems_larger_brings_back_what_was_left_out(
     model = Problem(objectives=["a"], arms=3).model
     belief = empty_belief(model)
     set_belief(model, belief, np.array([[0.0], [-1.0], [-9.0]]), np.full(3, 50.0))
-    belief.scatter.C[:] = 1 / 50
+    belief.noise_estimate.C[:] = 1 / 50
     search = empty_search(model, belief, 64)
     testing.build_cover(search, 1.0)
     assert search.cover.life[RECORDS] == 1  # of the second arm
     nearest, left_out = search.cover.reach[NEAREST], search.cover.reach[LEFT_OUT]
     assert nearest < left_out < 9.0 / np.sqrt(2 / 50)
-    belief.scatter.C[2] *= grown
+    belief.noise_estimate.C[2] *= grown
     belief.N[2] += 1.0
     belief.tally[RESULTS] = 10**6  # old enough not to be built again for its age
     assert testing.refresh_cover(search) == kept

@@ -12,7 +12,12 @@ from scipy.stats import t as students_t
 from psips._core import testing
 from psips.aliases import Floats
 
-KEPT, MOST, LARGEST, TIGHT = testing.KEPT, testing.MOST_STAKED, testing.LARGEST, testing.TIGHT
+KEPT, MOST, LARGEST_EXPONENT, TIGHT = (
+    testing.KEPT,
+    testing.MOST_STAKED,
+    testing.LARGEST_EXPONENT,
+    testing.TIGHT,
+)
 RHOS, LOG_WEIGHTS, STAKES = testing.RHOS, testing.LOG_WEIGHTS, testing.STAKES
 NORMAL, STUDENT, BOUNDED, BINARY = range(4)  # what is known of values
 COUNT, MEAN, SECOND, THIRD, FOURTH, FLOOR, WIDTH = range(7)  # places in what is known of an arm
@@ -80,10 +85,17 @@ def test_capital_is_at_most_what_it_is_by_definition(law: int, n: int) -> None:
             found, defined = testing.capital(law, described(x, law), m), exact(x, law, m)
             assert math.log(KEPT) - 1e-12 <= found <= defined + 1e-9
             if law in (NORMAL, BINARY):
-                assert found == pytest.approx(min(defined, LARGEST + math.log(KEPT)), abs=3.0)
-                assert found == pytest.approx(defined, abs=1e-9) or defined > LARGEST - 3.0
+                assert found == pytest.approx(
+                    min(defined, LARGEST_EXPONENT + math.log(KEPT)), abs=3.0
+                )
+                assert (
+                    found == pytest.approx(defined, abs=1e-9)
+                    or defined > LARGEST_EXPONENT - 3.0
+                )
             elif law == STUDENT and m < x.mean():
-                assert found > min(defined, LARGEST - 3.0) - 0.7  # the bound of its law
+                assert (
+                    found > min(defined, LARGEST_EXPONENT - 3.0) - 0.7
+                )  # the bound of its law
             elif law == BOUNDED and 0.5 * x.mean() < m < x.mean():
                 share = 0.9 if m > 0.95 * x.mean() else 0.4  # of a mean near m, and far from it
                 assert found > share * defined - 0.3

@@ -46,22 +46,22 @@ def naive_prior(s2: np.ndarray, nu: np.ndarray) -> tuple[float, float]:
 def test_prior_by_densities(spread: float, K: int) -> None:
     rng = np.random.default_rng(K)
     session = session_of(2.0 * np.exp(spread * rng.normal(size=K)), 5, 3)
-    scatter = session.engine.belief.scatter
+    noise = session.engine.belief.noise_estimate
     # the prior is estimated when the results have grown: the last time, at this many
-    session.engine.belief.scatter.fitted[1] = 0.0
+    session.engine.belief.noise_estimate.fitted[1] = 0.0
     session.engine.learn(0, np.array([0.1]))
-    n = scatter.count[:, 0, 0]
-    s2 = (scatter.cross[:, 0, 0] - scatter.sums[:, 0, 0] ** 2 / n) / (n - 1)
+    n = noise.count[:, 0, 0]
+    s2 = (noise.cross[:, 0, 0] - noise.sums[:, 0, 0] ** 2 / n) / (n - 1)
     variance, degrees = naive_prior(s2, n - 1)
-    assert scatter.prior[DEGREES, 0] == degrees
-    assert scatter.prior[VARIANCE, 0] == pytest.approx(variance, rel=1e-9)
+    assert noise.prior[DEGREES, 0] == degrees
+    assert noise.prior[VARIANCE, 0] == pytest.approx(variance, rel=1e-9)
 
 
 def variances(session: Session) -> tuple[np.ndarray, np.ndarray]:
     """Variance of one result of each arm, as estimated, and its degrees of freedom."""
     engine = session.engine
     pulls = engine.belief.pulls
-    return engine.covariances()[:, 0, 0] * pulls, engine.belief.scatter.freedom
+    return engine.covariances()[:, 0, 0] * pulls, engine.belief.noise_estimate.freedom
 
 
 def test_alike_arms_inform_each_other_and_few_or_unlike_ones_do_not() -> None:
@@ -92,12 +92,12 @@ def test_few_results_are_not_taken_for_ordinary(delta: float) -> None:
     assert stats.chi2.cdf(0.04 * nu, nu) <= delta / 2 * 1.05
     assert stats.chi2.cdf(0.04 * (nu - 1), nu - 1) > delta / 2
     session = session_of(np.ones(50), int(nu), 2, delta)
-    scatter = session.engine.belief.scatter
-    assert scatter.prior[LEAST, 0] == nu
-    assert np.all(scatter.freedom == nu - 1)
+    noise = session.engine.belief.noise_estimate
+    assert noise.prior[LEAST, 0] == nu
+    assert np.all(noise.freedom == nu - 1)
     for arm in range(50):
         session.engine.learn(arm, np.array([0.3 * arm % 1.0]))
-    assert np.median(scatter.freedom) > nu
+    assert np.median(noise.freedom) > nu
 
 
 def ordinary(delta: float, results: int, runs: int) -> int:
@@ -106,8 +106,8 @@ def ordinary(delta: float, results: int, runs: int) -> int:
     sd[7] = 10.0
     taken = 0
     for seed in range(runs):
-        scatter = session_of(sd, results, seed, delta).engine.belief.scatter
-        taken += scatter.freedom[7] > results - 1
+        noise = session_of(sd, results, seed, delta).engine.belief.noise_estimate
+        taken += noise.freedom[7] > results - 1
     return taken
 
 

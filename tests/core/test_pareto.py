@@ -43,7 +43,7 @@ def test_pareto_mask_of_many(d: int) -> None:
 
 
 def search_of(at: np.ndarray, inside: np.ndarray, slack: float = 0.0) -> SearchState:
-    """S where ``inside``, the Pareto set of ``at``, and a keeper for each of the others."""
+    """S where ``inside``, the Pareto set of ``at``, and a dominator for each of the others."""
     n, d = at.shape
     model = plain_model(np.eye(d), K=n, slack=slack)
     search = empty_search(model, empty_belief(model), 0)
@@ -53,7 +53,7 @@ def search_of(at: np.ndarray, inside: np.ndarray, slack: float = 0.0) -> SearchS
     front.members[: len(members)], front.outside[: len(outside)] = members, outside
     front.size[MEMBERS], front.size[LIVE] = len(members), len(outside)
     for z in outside:
-        front.keeper[z] = next(x for x in members if naive.dominates(at[x], at[z]))
+        front.dominator[z] = next(x for x in members if naive.dominates(at[x], at[z]))
     return search
 
 
@@ -83,9 +83,9 @@ def test_the_alternative(n: int, d: int, levels: int, seed: int) -> None:
 
 @given(st.integers(1, 15), st.integers(1, 4), st.integers(0, 5), seeds)
 def test_elections_one_after_the_other(n: int, d: int, levels: int, seed: int) -> None:
-    """S_hat from the one before: right whatever it was, and every keeper keeps."""
+    """S_hat from the one before: right whatever it was, and every dominator keeps."""
     front = empty_front(plain_model(np.eye(d), K=n))
-    inside, members, keeper = front.inside, front.members, front.keeper
+    inside, members, dominator = front.inside, front.members, front.dominator
     for step in range(6):
         mu = grid(n, d, levels, seed + step)
         testing.update_candidate_set(mu, front)
@@ -95,5 +95,5 @@ def test_elections_one_after_the_other(n: int, d: int, levels: int, seed: int) -
         assert sorted(members[: front.size[MEMBERS]]) == list(np.flatnonzero(expected))
         assert sorted(live) == list(np.flatnonzero(~expected))
         for z in live:
-            assert expected[keeper[z]]
-            assert naive.dominates(mu[keeper[z]], mu[z])
+            assert expected[dominator[z]]
+            assert naive.dominates(mu[dominator[z]], mu[z])

@@ -73,7 +73,7 @@ def test_normals_above_a_bound(bound: float) -> None:
 
 
 @pytest.mark.parametrize("p", [0.3, 0.01])
-def test_geometric(p: float) -> None:
+def test_geometric_draws(p: float) -> None:
     index = np.exp(many("log_geometric", 200_000, math.log(p)))
     assert np.allclose(index, np.rint(index), rtol=1e-9)
     index = np.rint(index)
@@ -84,7 +84,7 @@ def test_geometric(p: float) -> None:
 
 
 @pytest.mark.parametrize("log_p", [-26.9, -27.1, -40.0, -2000.0])
-def test_geometric_of_tiny_probabilities(log_p: float) -> None:
+def test_geometric_draws_of_tiny_probabilities(log_p: float) -> None:
     waited = np.exp(many("log_geometric", 100_000, log_p) + log_p)
     assert stats.kstest(waited, "expon").pvalue > laws.FAIR
     assert stats.kstest(1.03 * waited, "expon").pvalue < laws.CAUGHT

@@ -27,7 +27,7 @@ KINDS = (
         "items",
         "tolerance",
         "control",
-        "rival",
+        "baseline",
     ),
     *("features", "features, estimated", "features, missing", "missing values", "exact"),
 )

@@ -62,7 +62,7 @@ def test_ties_are_on_levels_and_other_hairs_make_another_set(
     assert len(sets) > 2
 
 
-def test_a_hub_is_wrong_either_way() -> None:
+def test_an_option_level_with_all_others_is_wrong_either_way() -> None:
     made = instance("hub", gap=1e-4)
     assert len(made.pareto_set) == 3
     assert instance("hub", gap=1e-4, d=3).pareto_set == ("arm 1", "arm 3")
@@ -214,7 +214,7 @@ def test_noise_that_is_not_told() -> None:
 
 
 @pytest.mark.parametrize("told", ["given", "per-arm"])
-def test_truths_beside_a_tolerance_are_wrong_by_a_hair(told: str) -> None:
+def test_truths_at_a_tolerance_are_slightly_wrong(told: str) -> None:
     """A set with both is wrong, and with a tolerance that is slightly larger it is right."""
     made = instance("beside-tolerance", tolerance=0.3, d=2, loud=10.0, told=told)
     assert (made.problem.covariance is None) == (told == "per-arm")
@@ -226,7 +226,7 @@ def test_truths_beside_a_tolerance_are_wrong_by_a_hair(told: str) -> None:
     assert all(ties.is_right([arm]) for arm in ties.problem.arms)
 
 
-def test_truths_beside_a_limit() -> None:
+def test_truths_at_a_limit() -> None:
     sets = {
         kind: instance("beside-limit", kind=kind).pareto_set
         for kind in ("above", "below", "all-above", "but-one", "dominated", "control", "alone")

@@ -54,7 +54,7 @@ def test_the_same_runs(address: str) -> None:
     assert sorted(seen) == sorted(one.results for one in here.each)
 
 
-def test_commands(
+def test_commands_give_the_runs_of_simulate(
     address: str,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -88,7 +88,7 @@ def test_commands(
     assert rows[0] == rows[1]
 
 
-def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_worker_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("psips.simulation.cluster.SCHEDULER_TIMEOUT", 1.0)
     with pytest.raises(InputError, match="no Dask scheduler answers"), on_dask("tcp://[::1]:1"):
         pass

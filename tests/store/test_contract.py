@@ -83,7 +83,7 @@ def test_what_is_not_json_is_refused(store: DatabaseStore) -> None:
     assert store.read("tea") == []
 
 
-def test_it_lasts(store: DatabaseStore, url: str) -> None:
+def test_a_reopened_store_has_everything(store: DatabaseStore, url: str) -> None:
     add(store, "tea", "created")
     kept = store.read("tea")
     store.close()

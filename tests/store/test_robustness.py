@@ -413,7 +413,7 @@ def test_verifying_takes_time_in_proportion(store: DatabaseStore) -> None:
     assert many < 5 * few + 0.5  # one replay for each correction took 20 times as long
 
 
-def test_correcting_beside_a_huge_outlier(store: DatabaseStore) -> None:
+def test_a_correction_next_to_a_huge_outlier(store: DatabaseStore) -> None:
     rng = np.random.default_rng(1)
     arms = list("ABCDEF")
     study = Study.create(

@@ -142,7 +142,7 @@ def test_a_forged_cache_that_fits_is_not_reported(study: Study) -> None:
     [
         ("front", "members", 10**9),
         ("front", "outside", -7),
-        ("front", "keeper", 2**40),
+        ("front", "dominator", 2**40),
         ("front", "size", 10**7),
         ("front", "size", -3),
     ],

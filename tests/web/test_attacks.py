@@ -513,7 +513,7 @@ def test_errors_are_data_with_everything_in_them(served: Served) -> None:
 # Uploads
 
 
-def test_nobody_waits_for_a_file_that_is_being_read(
+def test_no_request_waits_for_a_file_that_is_being_read(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While a file is read, others tell results of the same study."""
@@ -634,7 +634,7 @@ def tries(browser: httpx.Client, token: str, address: str = "") -> int:
     return browser.post("/sign-in", data=sent, headers=headers).status_code
 
 
-def test_wrong_tokens_lock_nobody_out(served: Served) -> None:
+def test_wrong_tokens_lock_no_one_out(served: Served) -> None:
     with served.visitor() as browser:
         codes = [tries(browser, f"psips_{i}") for i in range(12)]
         assert codes == [403] * 10 + [429] * 2

@@ -144,7 +144,7 @@ def test_a_kept_connection_may_rest(monkeypatch: pytest.MonkeyPatch) -> None:
             assert not is_closed(one, 1.5)
 
 
-def test_a_body_that_nobody_wants(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unread_body_does_not_block_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     """After the answer the client goes on sending, byte by byte."""
     monkeypatch.setattr("psips.web.connections.REST_TIME", 1.0, raising=False)
     with serving(plain) as url, connect(url) as one:

@@ -11,9 +11,9 @@
 namespace psips {
 
 // Accept P2 and drop what is not in A1; i and j run over the active arms.
-inline void close_round(const Model& model, const Belief& belief, Rival& rival, double log_inverse) {
+inline void close_round(const Model& model, const Belief& belief, BaselineState& baseline, double log_inverse) {
     Ints room(model.K);
-    const Vec<Index> active = active_arms(rival, room);
+    const Vec<Index> active = active_arms(baseline, room);
     const Index size = active.size();
     Table<double> points(size, model.d);
     Floats b(size);
@@ -32,12 +32,12 @@ inline void close_round(const Model& model, const Belief& belief, Rival& rival, 
     }
     for (Index j = 0; j < size; ++j) {  // P2: and not needed any more to drop one of the others
         if (!A1[j]) {
-            set_standing(rival, active[j], Standing::dropped);
+            set_standing(baseline, active[j], Standing::dropped);
         } else if (P1[j]) {
             bool needed = false;
             for (Index i = 0; i < size && !needed; ++i)
                 needed = A1[i] && !P1[i] && best_lead(points, i, j) <= std::hypot(b[i], b[j]);
-            if (!needed) set_standing(rival, active[j], Standing::accepted);
+            if (!needed) set_standing(baseline, active[j], Standing::accepted);
         }
     }
 }
@@ -47,10 +47,10 @@ template <class P>
 void eliminate(RunState<P>& run) {
     double over = INF;
     for (Index a = 0; a < run.model.K; ++a)
-        if (is_active(run.rival, a)) over = std::min(over, run.belief.N[a]);
-    if (!(over < INF && over > static_cast<double>(run.rival.rounds[0]))) return;
-    run.rival.rounds[0] = static_cast<Index>(over);
-    close_round(run.model, run.belief, run.rival, run.calibration.log_inverse);
+        if (is_active(run.baseline, a)) over = std::min(over, run.belief.N[a]);
+    if (!(over < INF && over > static_cast<double>(run.baseline.rounds[0]))) return;
+    run.baseline.rounds[0] = static_cast<Index>(over);
+    close_round(run.model, run.belief, run.baseline, run.calibration.log_inverse);
 }
 
 template <class P>
@@ -72,8 +72,8 @@ Index judge_elimination(RunState<P>& run) {
     if (run.outcome.stopped == 0.0) eliminate(run);
     Index settled = 0;
     for (Index a = 0; a < run.model.K; ++a)
-        if (!is_active(run.rival, a)) ++settled;
-    if (settled == run.model.K) adopt_accepted(run.rival, run.front);
+        if (!is_active(run.baseline, a)) ++settled;
+    if (settled == run.model.K) adopt_accepted(run.baseline, run.front);
     return conclude_settled(run, settled);
 }
 

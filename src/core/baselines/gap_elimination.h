@@ -68,7 +68,7 @@ inline void empirical_gaps(const Mat<double>& points, const Vec<bool>& inside, c
 template <class P>
 void close_budgeted_round(RunState<P>& run, Index leave) {
     Ints room(run.model.K);
-    const Vec<Index> active = active_arms(run.rival, room);
+    const Vec<Index> active = active_arms(run.baseline, room);
     const Index size = active.size();
     Table<double> points(size, run.model.d);
     Flags inside(size);
@@ -78,11 +78,11 @@ void close_budgeted_round(RunState<P>& run, Index leave) {
     for (Index turn = 0; turn < leave; ++turn) {
         Index gone = -1;
         for (Index i = 0; i < size; ++i) {
-            if (!is_active(run.rival, active[i])) continue;
+            if (!is_active(run.baseline, active[i])) continue;
             const bool dropped_first = gone >= 0 && gaps[i] == gaps[gone] && inside[gone] && !inside[i];
             if (gone < 0 || gaps[i] > gaps[gone] || dropped_first) gone = i;
         }
-        set_standing(run.rival, active[gone], inside[gone] ? Standing::accepted : Standing::dropped);
+        set_standing(run.baseline, active[gone], inside[gone] ? Standing::accepted : Standing::dropped);
     }
 }
 
@@ -95,18 +95,18 @@ Index eliminate_by_gaps(RunState<P>& run, bool halving) {
         double least = INF;
         active = 0;
         for (Index a = 0; a < K; ++a)
-            if (is_active(run.rival, a)) {
+            if (is_active(run.baseline, a)) {
                 ++active;
                 least = std::min(least, run.belief.N[a]);
             }
         if (active == 1) {
             for (Index a = 0; a < K; ++a)
-                if (is_active(run.rival, a)) set_standing(run.rival, a, Standing::accepted);
+                if (is_active(run.baseline, a)) set_standing(run.baseline, a, Standing::accepted);
             active = 0;
         }
-        if (active == 0 || least < end_of_round(K, run.room.budget, halving, run.rival.rounds[0])) break;
+        if (active == 0 || least < end_of_round(K, run.room.budget, halving, run.baseline.rounds[0])) break;
         close_budgeted_round(run, halving ? active / 2 : 1);
-        run.rival.rounds[0] += 1;
+        run.baseline.rounds[0] += 1;
     }
     return active;
 }
@@ -127,7 +127,7 @@ Index choose_ege(RunState<P>& run, bool halving) {
 template <class P>
 Index judge_ege(RunState<P>& run, bool halving) {
     const Index active = run.outcome.stopped == 0.0 ? eliminate_by_gaps(run, halving) : 0;
-    if (active == 0) adopt_accepted(run.rival, run.front);
+    if (active == 0) adopt_accepted(run.baseline, run.front);
     return conclude_settled(run, run.model.K - active);
 }
 

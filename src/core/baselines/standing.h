@@ -33,15 +33,15 @@ inline double best_lead(const Mat<double>& points, Index i, Index j) {
     return most;
 }
 
-inline Standing standing_of(const Rival& rival, Index a) { return static_cast<Standing>(rival.standing[a]); }
-inline void set_standing(Rival& rival, Index a, Standing standing) { rival.standing[a] = static_cast<Index>(standing); }
-inline bool is_active(const Rival& rival, Index a) { return standing_of(rival, a) == Standing::active; }
+inline Standing standing_of(const BaselineState& baseline, Index a) { return static_cast<Standing>(baseline.standing[a]); }
+inline void set_standing(BaselineState& baseline, Index a, Standing standing) { baseline.standing[a] = static_cast<Index>(standing); }
+inline bool is_active(const BaselineState& baseline, Index a) { return standing_of(baseline, a) == Standing::active; }
 
 // The active arms, as a list, in `room` (K,).
-inline Vec<Index> active_arms(const Rival& rival, const Vec<Index>& room) {
+inline Vec<Index> active_arms(const BaselineState& baseline, const Vec<Index>& room) {
     Index size = 0;
-    for (Index a = 0; a < rival.standing.size(); ++a)
-        if (is_active(rival, a)) room[size++] = a;
+    for (Index a = 0; a < baseline.standing.size(); ++a)
+        if (is_active(baseline, a)) room[size++] = a;
     return room.first(size);
 }
 
@@ -51,17 +51,17 @@ Index least_pulled(const RunState<P>& run, bool only_active) {
     const Vec<double>&N = run.belief.N, &pending = run.learner.pending;
     Index arm = NO_ARM;
     for (Index a = 0; a < run.model.K; ++a) {
-        if (only_active && !is_active(run.rival, a)) continue;
+        if (only_active && !is_active(run.baseline, a)) continue;
         if (arm < 0 || N[a] + pending[a] < N[arm] + pending[arm]) arm = a;
     }
     return arm;
 }
 
 // Make the accepted arms the candidate set.
-inline void adopt_accepted(const Rival& rival, Front& front) {
+inline void adopt_accepted(const BaselineState& baseline, Front& front) {
     front.size->members = 0;
-    for (Index a = 0; a < rival.standing.size(); ++a) {
-        front.inside[a] = standing_of(rival, a) == Standing::accepted;
+    for (Index a = 0; a < baseline.standing.size(); ++a) {
+        front.inside[a] = standing_of(baseline, a) == Standing::accepted;
         if (front.inside[a]) front.members[front.size->members++] = a;
     }
 }

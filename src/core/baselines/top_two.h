@@ -62,7 +62,7 @@ Index top_two_arm(RunState<P>& run) {
     Floats weight(K);
     const double total = weigh_challengers(run, leader, weight);
     Index challenger = leader;
-    for (Index turn = 0; turn < PATIENCE; ++turn) {
+    for (Index turn = 0; turn < MOST_DRAWS; ++turn) {
         double u = stream.uniform() * total;
         Index j = 0;
         for (Index k = 0; k < K; ++k) {

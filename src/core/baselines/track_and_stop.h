@@ -93,10 +93,10 @@ Index choose_track_and_stop(RunState<P>& run) {
     if (!is_informed(run)) return explore(run);
     run.posterior.refresh_means();  // a cover refreshes only what it needs
     Floats w(run.model.K), gains(run.model.K);
-    normalise(run.rival.logs, w);
-    supergradient(*run.rival.design, run.front, run.posterior.mu, w, gains);
-    ascend(run.rival.logs, gains, static_cast<double>(run.learner.tally->asked));
-    normalise(run.rival.logs, w);
+    normalise(run.baseline.logs, w);
+    supergradient(*run.baseline.design, run.front, run.posterior.mu, w, gains);
+    ascend(run.baseline.logs, gains, static_cast<double>(run.learner.tally->asked));
+    normalise(run.baseline.logs, w);
     return follow(run, w, exploration_share(run), run.tracks());
 }
 

@@ -98,14 +98,14 @@ inline bool update_precision_factor(const Model& model, Belief& belief, Index ar
 
 // One result x (d,) of an arm; NaN where a value is missing.
 inline void learn(const Model& model, Belief& belief, Index arm, const Vec<const double>& x) {
-    Scatter& scatter = *belief.scatter;
-    const bool scatters = scatter.C.size() > 0;  // noise is estimated, or values are missing
+    NoiseEstimate& noise = *belief.noise_estimate;
+    const bool is_estimated = noise.C.size() > 0;  // noise is estimated, or values are missing
     if (model.unstructured) {
         if (model.noise->partial)
             count_result(belief, arm);
         else
             average(belief, arm, x);
-        if (scatters) take_in(*model.noise, scatter, belief.N, arm, x, belief.theta);
+        if (is_estimated) take_in(*model.noise, noise, belief.N, arm, x, belief.theta);
         return;
     }
     count_result(belief, arm);
@@ -115,11 +115,11 @@ inline void learn(const Model& model, Belief& belief, Index arm, const Vec<const
         for (Index c = 0; c < model.d; ++c) belief.B(i, c) += row[i] * x[c];
     }
     for (Index c = 0; c < model.d; ++c) belief.sums(arm, c) += x[c];
-    const NoiseEstimate estimate(*model.noise, scatter);
-    if (scatters) estimate.take(arm, x);
+    const NoiseEstimator estimator(*model.noise, noise);
+    if (is_estimated) estimator.take(arm, x);
     if (!update_precision_factor(model, belief, arm)) return;
     solve_by_factor(belief.F, belief.B, belief.theta);
-    if (scatters) settle_fit(estimate, model.A, belief.pulls, belief.theta);
+    if (is_estimated) settle_fit(estimator, model.A, belief.pulls, belief.theta);
 }
 
 // Whether results suffice to judge. Without features: once every arm has one. With features: once the
@@ -130,7 +130,7 @@ inline bool ready(const Model& model, const Belief& belief) {
     if (model.unstructured)
         for (Index a = 0; a < model.K; ++a)
             if (belief.pulls[a] == 0.0) return false;
-    for (const double freedom : belief.scatter->freedom)
+    for (const double freedom : belief.noise_estimate->freedom)
         if (freedom < ENOUGH) return false;
     for (Index z = 0; z < model.facts.rows(); ++z)
         for (const double fact : model.facts[z])

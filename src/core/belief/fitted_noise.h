@@ -19,10 +19,10 @@ namespace psips {
 inline constexpr double ROUNDING = 1e-10;
 
 // Sums of products (d, d) around the fit; their degrees of freedom.
-inline double residual_products(const NoiseEstimate& estimate, const Mat<double>& A, const Vec<double>& pulls,
+inline double residual_products(const NoiseEstimator& estimator, const Mat<double>& A, const Vec<double>& pulls,
                                 const Mat<double>& theta, const Mat<double>& out) {
-    const NoiseModel& noise = estimate.noise;
-    const Scatter& s = estimate.s;
+    const NoiseModel& noise = estimator.noise;
+    const NoiseEstimate& s = estimator.s;
     const Index d = out.rows();
     double total = -static_cast<double>(theta.rows());
     Floats rest(d), size(d);
@@ -38,7 +38,7 @@ inline double residual_products(const NoiseEstimate& estimate, const Mat<double>
             for (Index i = 0; i < A.cols(); ++i) rest[c] -= A(a, i) * theta(i, c);
         }
         for (Index c = 0; c < d; ++c)
-            for (Index e = 0; e < d; ++e) out(c, e) += estimate.products(a, c, e) + n * rest[c] * rest[e];
+            for (Index e = 0; e < d; ++e) out(c, e) += estimator.products(a, c, e) + n * rest[c] * rest[e];
     }
     for (Index c = 0; c < d; ++c)
         if (out(c, c) < ROUNDING * ROUNDING * size[c]) out(c, c) = 0.0;  // results lie on the fit
@@ -46,13 +46,13 @@ inline double residual_products(const NoiseEstimate& estimate, const Mat<double>
 }
 
 // Bring the covariance and its degrees of freedom up to date with the results.
-inline void settle_fit(const NoiseEstimate& estimate, const Mat<double>& A, const Vec<double>& pulls,
+inline void settle_fit(const NoiseEstimator& estimator, const Mat<double>& A, const Vec<double>& pulls,
                        const Mat<double>& theta) {
-    const Scatter& s = estimate.s;
+    const NoiseEstimate& s = estimator.s;
     const Index d = theta.cols();
     Table<double> Sigma(d, d), free(d, d);
-    free.fill(residual_products(estimate, A, pulls, theta, Sigma));
-    s.freedom[0] = estimate.normalise(0, A.rows(), free, Sigma);
+    free.fill(residual_products(estimator, A, pulls, theta, Sigma));
+    s.freedom[0] = estimator.normalise(0, A.rows(), free, Sigma);
     if (s.freedom[0] < ENOUGH) return;
     const Mat<double> factor = s.C[FACTOR];
     make_definite(Sigma, factor);  // correlations of 1, but for rounding

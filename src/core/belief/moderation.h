@@ -17,7 +17,7 @@
 
 namespace psips {
 
-inline constexpr Index FEWEST = 6;        // arms from which on estimated variances can inform each other
+inline constexpr Index FEWEST_ARMS = 6;        // arms from which on estimated variances can inform each other
 inline constexpr double GROWTH = 1.05;    // of the results, after which s0^2 and d0 are estimated again
 inline constexpr double CAUTION = 2.0;    // nats below the largest likelihood that d0 is looked for
 inline constexpr Index DOUBLINGS = 9;     // d0 is looked for among 1, 2, 4, ..
@@ -53,14 +53,14 @@ inline double log_likelihood(double nu, double d0, double log_ratio) {
 }
 
 // Estimate s0^2 and d0 of an objective, zeros where arms do not inform each other.
-inline void fit_prior(const NoiseEstimate& estimate, Index c) {
-    Scatter& s = estimate.s;
+inline void fit_prior(const NoiseEstimator& estimator, Index c) {
+    NoiseEstimate& s = estimator.s;
     const Index K = s.count.size();
     Floats logs(K), nu(K);
     Index m = 0;
     double centre = 0.0;
     for (Index a = 0; a < K; ++a) {
-        const double free = s.count(a, c, c) - 1.0, total = estimate.products(a, c, c);
+        const double free = s.count(a, c, c) - 1.0, total = estimator.products(a, c, c);
         if (free >= 1.0 && total > 0.0) {
             logs[m] = std::log(total / free), nu[m] = free;
             centre += logs[m] - digamma(0.5 * free) + std::log(0.5 * free);
@@ -69,7 +69,7 @@ inline void fit_prior(const NoiseEstimate& estimate, Index c) {
     }
     s.prior(Prior::variance, c) = 0.0;
     s.prior(Prior::degrees, c) = 0.0;
-    if (m < FEWEST) return;
+    if (m < FEWEST_ARMS) return;
     centre /= static_cast<double>(m);
     const auto degrees = [](Index k) { return static_cast<double>(Index{1} << k); };
     const auto level = [&](double d0) { return centre + digamma(0.5 * d0) - std::log(0.5 * d0); };
@@ -89,33 +89,33 @@ inline void fit_prior(const NoiseEstimate& estimate, Index c) {
 }
 
 // In how many objectives results of an arm have not varied; those of one result count.
-inline Index flat_objectives(const NoiseEstimate& estimate, Index arm) {
+inline Index flat_objectives(const NoiseEstimator& estimator, Index arm) {
     Index found = 0;
-    for (Index c = 0; c < estimate.s.count.m; ++c)
-        if (estimate.s.count(arm, c, c) == 1.0 || estimate.is_flat(arm, c)) ++found;
+    for (Index c = 0; c < estimator.s.count.m; ++c)
+        if (estimator.s.count(arm, c, c) == 1.0 || estimator.is_flat(arm, c)) ++found;
     return found;
 }
 
 // Take in a result and settle the arms that it says something of.
-inline void take_in(const NoiseModel& noise, Scatter& scatter, const Vec<double>& N, Index arm,
+inline void take_in(const NoiseModel& noise, NoiseEstimate& found, const Vec<double>& N, Index arm,
                     const Vec<const double>& x, const Mat<double>& theta) {
-    const NoiseEstimate estimate(noise, scatter);
+    const NoiseEstimator estimator(noise, found);
     const bool own = noise.mode == NoiseMode::own;
-    const Index flat = flat_objectives(estimate, arm);
-    estimate.take(arm, x);
-    Fitted& fitted = *scatter.fitted;
+    const Index flat = flat_objectives(estimator, arm);
+    estimator.take(arm, x);
+    Fitted& fitted = *found.fitted;
     fitted.now += 1.0;
     const bool due = own && fitted.now >= GROWTH * fitted.then;
     if (due) {
         fitted.then = fitted.now;
         for (Index c = 0; c < x.size(); ++c)
-            if (noise.binary[c] == 0.0) fit_prior(estimate, c);
+            if (noise.binary[c] == 0.0) fit_prior(estimator, c);
     }
-    if (due || noise.mode == NoiseMode::pooled) return estimate.settle_all(N, theta);
-    estimate.settle(N, arm, theta);
-    if (own && flat_objectives(estimate, arm) < flat)  // this may be the first arm to vary
+    if (due || noise.mode == NoiseMode::pooled) return estimator.settle_all(N, theta);
+    estimator.settle(N, arm, theta);
+    if (own && flat_objectives(estimator, arm) < flat)  // this may be the first arm to vary
         for (Index a = 0; a < N.size(); ++a)
-            if (estimate.has_flat(a)) estimate.settle(N, a, theta);
+            if (estimator.has_flat(a)) estimator.settle(N, a, theta);
 }
 
 }  // namespace psips

@@ -54,11 +54,11 @@ inline void make_definite(const Mat<double>& Sigma, const Mat<double>& R) {
                 if (c != e) Sigma(c, e) *= 0.5;
 }
 
-class NoiseEstimate {
+class NoiseEstimator {
 public:
-    NoiseEstimate(const NoiseModel& model, Scatter& scatter) : noise(model), s(scatter) {}
+    NoiseEstimator(const NoiseModel& model, NoiseEstimate& found) : noise(model), s(found) {}
     const NoiseModel& noise;
-    Scatter& s;
+    NoiseEstimate& s;
 
     bool is_estimated() const { return noise.mode == NoiseMode::own || noise.mode == NoiseMode::pooled; }
 

@@ -123,7 +123,7 @@ void bind_ratio(nb::module_& m) {
     m.def("spending", &spending, nb::arg("delta"), nb::arg("low"), nb::arg("high"),
           "Log of the rate at which delta is spent between two logs of measurements.");
     m.attr("SPENT") = SPENT;
-    m.attr("EVERY") = EVERY;
+    m.attr("LOOKS_PER_EFOLD") = LOOKS_PER_EFOLD;
     m.attr("DIRECTIONS") = DIRECTIONS;
 }
 

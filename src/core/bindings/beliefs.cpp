@@ -175,9 +175,9 @@ void bind_beliefs(nb::module_& m) {
     nb::module_ tests = testing(m);
     tests.def("is_ready", [](const Record<Model>& model, const Record<Belief>& belief) { return ready(*model, *belief); });
     tests.def("is_in_theta", [](const Record<Model>& model, const Array2<double>& theta) { return in_theta(*model, view(theta)); });
-    tests.def("take_in", [](const Record<NoiseModel>& noise, const Record<Scatter>& scatter, const Array1<double>& N,
+    tests.def("take_in", [](const Record<NoiseModel>& noise, const Record<NoiseEstimate>& found, const Array1<double>& N,
                             Index arm, const Array1<double>& x, const Array2<double>& theta) {
-        take_in(*noise, *scatter, view(N), arm, view(x), view(theta));
+        take_in(*noise, *found, view(N), arm, view(x), view(theta));
     });
 }
 

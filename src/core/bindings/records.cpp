@@ -37,13 +37,13 @@ static nb::dict layout() {
          {"first", offsetof(Model, spanning)}, AT(Model, noise), AT(Model, unit), AT(Model, slack), AT(Model, relative),
          AT(Model, control), AT(Model, level), AT(Model, facts), AT(Model, give), AT(Model, even), AT(Model, limits),
          AT(Model, joint)});
-    add(all, "Scatter", sizeof(Scatter),
-        {AT(Scatter, origin), AT(Scatter, count), AT(Scatter, sums), AT(Scatter, cross), AT(Scatter, higher), AT(Scatter, seen),
-         AT(Scatter, seen_sums), AT(Scatter, C), AT(Scatter, freedom), AT(Scatter, level), AT(Scatter, prior),
-         AT(Scatter, fitted)});
+    add(all, "NoiseEstimate", sizeof(NoiseEstimate),
+        {AT(NoiseEstimate, origin), AT(NoiseEstimate, count), AT(NoiseEstimate, sums), AT(NoiseEstimate, cross), AT(NoiseEstimate, higher), AT(NoiseEstimate, seen),
+         AT(NoiseEstimate, seen_sums), AT(NoiseEstimate, C), AT(NoiseEstimate, freedom), AT(NoiseEstimate, level), AT(NoiseEstimate, prior),
+         AT(NoiseEstimate, fitted)});
     add(all, "Belief", sizeof(Belief),
         {AT(Belief, pulls), AT(Belief, N), AT(Belief, B), AT(Belief, theta), AT(Belief, V), AT(Belief, F), AT(Belief, tally),
-         AT(Belief, sums), AT(Belief, scatter), AT(Belief, G), AT(Belief, X)});
+         AT(Belief, sums), AT(Belief, noise_estimate), AT(Belief, G), AT(Belief, X)});
     add(all, "Posterior", sizeof(Posterior),
         {AT(Posterior, separate), AT(Posterior, diagonal), AT(Posterior, mu), AT(Posterior, C), AT(Posterior, R),
          AT(Posterior, known), AT(Posterior, W), AT(Posterior, N), AT(Posterior, theta), AT(Posterior, F), AT(Posterior, A),
@@ -51,7 +51,7 @@ static nb::dict layout() {
          AT(Posterior, tolerant), AT(Posterior, relative), AT(Posterior, control), AT(Posterior, own), AT(Posterior, pooled),
          AT(Posterior, room), AT(Posterior, G), AT(Posterior, X), AT(Posterior, H), AT(Posterior, facts), AT(Posterior, give)});
     add(all, "Front", sizeof(Front),
-        {AT(Front, inside), AT(Front, members), AT(Front, outside), AT(Front, keeper), AT(Front, size)});
+        {AT(Front, inside), AT(Front, members), AT(Front, outside), AT(Front, dominator), AT(Front, size)});
     add(all, "Cover", sizeof(Cover),
         {AT(Cover, shape), AT(Cover, terms), AT(Cover, y), AT(Cover, gap), AT(Cover, L), AT(Cover, b), AT(Cover, r),
          AT(Cover, mass), AT(Cover, scale), AT(Cover, theta), AT(Cover, R), AT(Cover, V), AT(Cover, life), AT(Cover, reach)});
@@ -74,7 +74,7 @@ static nb::dict layout() {
         {AT(Learner, gains), AT(Learner, gap), AT(Learner, played), AT(Learner, pending), AT(Learner, estimate),
          AT(Learner, point), AT(Learner, tally)});
     add(all, "Design", sizeof(Design), {AT(Design, posterior), AT(Design, V)});
-    add(all, "Rival", sizeof(Rival), {AT(Rival, standing), AT(Rival, rounds), AT(Rival, logs), AT(Rival, design)});
+    add(all, "BaselineState", sizeof(BaselineState), {AT(BaselineState, standing), AT(BaselineState, rounds), AT(BaselineState, logs), AT(BaselineState, design)});
     add(all, "Account", sizeof(Account),
         {AT(Account, level), AT(Account, due), AT(Account, inside), AT(Account, N1), AT(Account, B1), AT(Account, V1),
          AT(Account, C1), AT(Account, z), AT(Account, length), AT(Account, xs), AT(Account, first), AT(Account, involved),
@@ -83,7 +83,7 @@ static nb::dict layout() {
          AT(Account, W), AT(Account, value), AT(Account, best), AT(Account, work), AT(Account, touched), AT(Account, order),
          AT(Account, owner), AT(Account, hint)});
     add(all, "Run", sizeof(Run),
-        {AT(Run, search), AT(Run, options), AT(Run, learner), AT(Run, rival), AT(Run, account), AT(Run, outcome), AT(Run, key),
+        {AT(Run, search), AT(Run, options), AT(Run, learner), AT(Run, baseline), AT(Run, account), AT(Run, outcome), AT(Run, key),
          AT(Run, room), AT(Run, latest), AT(Run, result)});
     add(all, "Source", sizeof(Source),
         {AT(Source, kind), AT(Source, means), AT(Source, L), AT(Source, low), AT(Source, high), AT(Source, rows),

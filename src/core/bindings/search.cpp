@@ -102,7 +102,7 @@ template <class P>
 double proposed_hit(Search<P>& s, Way way, double scale, double limit, const Mass& mass) {
     const double seen = way == Way::careless ? -1.0 : limit;  // -1 hides every earlier set
     double total = 0.0;
-    for (Index k = 0; k < PATIENCE; ++k) {
+    for (Index k = 0; k < MOST_DRAWS; ++k) {
         total += std::exp(s.draw.stream->log_geometric(mass.log()));
         const double pick = s.draw.stream->uniform() * mass.sum;
         if (propose(s, scale, seen, LEARNER, pick, false)) break;

@@ -106,7 +106,7 @@ void bind_tests(nb::module_& m) {
     tests.attr("STAKES") = tuple_of(STAKES);
     tests.attr("KEPT") = KEPT;
     tests.attr("MOST_STAKED") = MOST_STAKED;
-    tests.attr("LARGEST") = LARGEST;
+    tests.attr("LARGEST_EXPONENT") = LARGEST_EXPONENT;
     tests.attr("TIGHT") = TwoCapitals::TIGHT;
     tests.attr("ASTRAY") = ASTRAY;
 }

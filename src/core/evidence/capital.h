@@ -122,7 +122,7 @@ struct ArmValues {
 // What is known of arm a in c; `sign` -1 negates its values. Where results to come are imagined, N is
 // above the results told: more of the same.
 inline ArmValues describe(const Model& model, const Belief& belief, Index a, Index c, double sign) {
-    const Scatter& s = *belief.scatter;
+    const NoiseEstimate& s = *belief.noise_estimate;
     const NoiseModel& noise = *model.noise;
     ArmValues out;
     const double n = s.count(a, c, c);
@@ -146,11 +146,11 @@ inline ArmValues describe(const Model& model, const Belief& belief, Index a, Ind
     return out;
 }
 
-inline constexpr double LARGEST = 700.0;  // exponents are cut here
+inline constexpr double LARGEST_EXPONENT = 700.0;  // exponents are cut here
 
 namespace capital_parts {
 
-inline double relative_to_kept(double log_value) { return std::exp(std::min(log_value - LOG_KEPT, LARGEST)); }
+inline double relative_to_kept(double log_value) { return std::exp(std::min(log_value - LOG_KEPT, LARGEST_EXPONENT)); }
 
 // Normal values, of known variance or not: sum of the parts staked over the share kept.
 inline double normal_parts(ValueLaw law, const ArmValues& arm, double e) {

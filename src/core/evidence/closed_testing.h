@@ -138,7 +138,7 @@ private:
             } else if (verdict[z] == OUT) {
                 --high_;
             } else if (!front_.inside[z]) {
-                rival[z] = front_.keeper[z];
+                rival[z] = front_.dominator[z];
                 for (const Index x : front_.listed()) {
                     const double found = claims.dominance(x, z, faint_);
                     if (found > strength[z]) strength[z] = found, rival[z] = x;

@@ -72,7 +72,7 @@ private:
     // What differences of two answers in c are compared with.
     double spread_of(Index i, Index j, Index c) const {
         if (!claims.by_objective()) return std::sqrt(model_.Sigma(c, c));
-        const Cube<double>& C = belief_.scatter->C;
+        const Cube<double>& C = belief_.noise_estimate->C;
         return std::sqrt(C(i, c, c) + C(j, c, c));
     }
 

@@ -14,7 +14,7 @@ namespace psips {
 // The one of two arms whose mean is less well known, for the cost of a pull.
 template <class P>
 Index less_known_arm(const RunState<P>& run, Index z, Index x) {
-    const Cube<double>& C = run.belief.scatter->C;
+    const Cube<double>& C = run.belief.noise_estimate->C;
     const Vec<double>&N = run.belief.N, &pending = run.learner.pending, &costs = run.model.costs;
     double lead = 0.0;
     const double first = N[z] / (N[z] + pending[z]), second = N[x] / (N[x] + pending[x]);

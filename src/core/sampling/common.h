@@ -22,7 +22,7 @@ Index unseen_arm(const RunState<P>& run) {
         double fewest = static_cast<double>(model.noise->least);
         for (Index a = 0; a < model.K; ++a)
             if (pulls[a] + pending[a] < fewest) first = a, fewest = pulls[a] + pending[a];
-        const Vec<double>& freedom = run.belief.scatter->freedom;
+        const Vec<double>& freedom = run.belief.noise_estimate->freedom;
         if (first >= 0 || freedom.size() == 0) return first;
         fewest = INF;
         for (Index a = 0; a < model.K; ++a)

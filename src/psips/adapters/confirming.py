@@ -22,7 +22,7 @@ from psips.session import Session
 if TYPE_CHECKING:
     import pandas as pd
 
-FEWEST = 20  # trials that are measured again, if there are as many
+FEWEST_TRIALS = 20  # trials that are measured again, if there are as many
 
 
 class Candidate(NamedTuple):
@@ -84,7 +84,7 @@ def confirm_front(
     measure: Callable[..., Any],
     *,
     best: set[int] | None = None,
-    trials: int | Iterable[int] = FEWEST,
+    trials: int | Iterable[int] = FEWEST_TRIALS,
     items: Mapping[str, Any] | Iterable[Any] | None = None,
     workers: int = 1,
     budget: float | None = None,

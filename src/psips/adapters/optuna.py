@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from psips.adapters.confirming import FEWEST, Candidate, Confirmation, confirm_front
+from psips.adapters.confirming import FEWEST_TRIALS, Candidate, Confirmation, confirm_front
 
 if TYPE_CHECKING:
     import optuna
@@ -15,7 +15,7 @@ def confirm(
     study: optuna.Study,
     objective: Callable[..., Any],
     *,
-    trials: int | Iterable[int] = FEWEST,
+    trials: int | Iterable[int] = FEWEST_TRIALS,
     items: Mapping[str, Any] | Iterable[Any] | None = None,
     workers: int = 1,
     budget: float | None = None,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from psips.commands.measuring import Measuring
     from psips.commands.text import Line
 
-EVERY = 0.25  # seconds between two pictures; none is drawn while a command runs
+SECONDS_PER_FRAME = 0.25  # seconds between two pictures; none is drawn while a command runs
 SHOWN = 24  # options in the table while it runs
 
 
@@ -56,7 +56,7 @@ class Screen:
     def starts(self, measuring: Measuring, option: str) -> None:
         """Draw what is known, before a run begins."""
         now = time.monotonic()
-        if now - self._drawn < EVERY:
+        if now - self._drawn < SECONDS_PER_FRAME:
             return
         self._drawn = now
         self.live.update(self._picture(measuring, option), refresh=True)
@@ -66,7 +66,7 @@ class Screen:
         from psips.session.status import quick_progress
 
         known = measuring.known
-        if known is None or time.monotonic() - self._drawn < EVERY:
+        if known is None or time.monotonic() - self._drawn < SECONDS_PER_FRAME:
             return
         session = known.judged
         progress = quick_progress(session.noisy, session.engine)

@@ -14,7 +14,7 @@ from psips.cli.study_options import Name, StoreUrl
 from psips.input.escaping import as_json as written
 from psips.input.escaping import plain as harmless
 
-LEAST, MOST = 0.2, 3600.0  # seconds between two looks
+SHORTEST, LONGEST = 0.2, 3600.0  # seconds between two looks
 NOT_DONE = 1
 
 
@@ -49,8 +49,8 @@ def watch(
     from psips.session.live import drawn, line_of, live_on
     from psips.study.on_stop import carry_out, check_order
 
-    if not LEAST <= every <= MOST:
-        raise InputError(f"--every must lie between {LEAST:g} and {MOST:g} seconds")
+    if not SHORTEST <= every <= LONGEST:
+        raise InputError(f"--every must lie between {SHORTEST:g} and {LONGEST:g} seconds")
     if on_stop is not None:
         check_order(on_stop, "--on-stop")
     console = output()

@@ -307,7 +307,7 @@ class Measuring:
         """Run an option once; None if it breaks a limit that holds for every run."""
         if self.watcher is not None:
             self.watcher.starts(self, option.name)
-        self._aside(option, option.prepare, "--prepare")
+        self._run_untimed(option, option.prepare, "--prepare")
         reads = any(metric.reads_output for metric in self.metrics)
         ran = self.runner.run(option.command, read=reads)
         why = self._broken(ran)
@@ -319,7 +319,7 @@ class Measuring:
         else:
             values = (m.value(ran, option.name, option.fill) for m in self.metrics)
             sample = Sample(option.name, number, tuple(values))
-        self._aside(option, option.cleanup, "--cleanup")
+        self._run_untimed(option, option.cleanup, "--cleanup")
         return sample
 
     def _broken(self, ran: Ran) -> str:
@@ -344,7 +344,7 @@ class Measuring:
     def _accepted(self, ran: Ran) -> bool:
         return 0 <= ran.code <= (self.most_exit or 0)
 
-    def _aside(self, option: Option, command: str, what: str) -> None:
+    def _run_untimed(self, option: Option, command: str, what: str) -> None:
         """Run what belongs before or after a run; it is not measured."""
         if not command:
             return

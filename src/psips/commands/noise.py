@@ -19,7 +19,7 @@ FAR = 7.0  # standard deviations, which Gaussian noise does not reach in a milli
 NORMAL = 1.4826  # of a Gaussian: its standard deviation over its median absolute deviation
 WORTH_SAYING = 0.03  # standard deviation between rounds of logarithms
 BUSY = 1.0  # processes that want to run, of each core
-FEWEST = 20  # runs, of which outliers can be told
+FEWEST_RUNS = 20  # runs, of which outliers can be told
 
 
 def noise_notes(known: Measurements, metrics: list[Metric], labels: Labels) -> list[str]:
@@ -76,7 +76,7 @@ def within_rounds(known: Measurements) -> Floats:
 def _outliers(known: Measurements, metrics: list[Metric], labels: Labels) -> list[str]:
     """Say which runs are too far from the others of their option to be noise."""
     samples = known.samples
-    if len(samples) < FEWEST:
+    if len(samples) < FEWEST_RUNS:
         return []
     away = distances(known)
     away[:, [metric.exact for metric in metrics]] = 0.0

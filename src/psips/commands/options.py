@@ -11,7 +11,7 @@ from psips.errors import InputError, quote
 from psips.input.escaping import one_line
 from psips.input.names import LONGEST
 
-MOST = 500  # options
+MOST_OPTIONS = 500  # options
 STEPS = re.compile(r"(-?[0-9]+)\.\.(-?[0-9]+)(?:\.\.([0-9]+))?")
 
 
@@ -58,8 +58,8 @@ def read_values(text: str) -> list[str]:
     if steps is None:
         return [part.replace("\\,", ",") for part in re.split(r"(?<!\\),", text)]
     first, last, step = int(steps[1]), int(steps[2]), int(steps[3] or 1)
-    if step == 0 or abs(last - first) // step >= MOST:
-        raise InputError(f"a parameter has at most {MOST} values, got {quote(text)}")
+    if step == 0 or abs(last - first) // step >= MOST_OPTIONS:
+        raise InputError(f"a parameter has at most {MOST_OPTIONS} values, got {quote(text)}")
     by = step if last >= first else -step
     return [str(n) for n in range(first, last + (1 if by > 0 else -1), by)]
 
@@ -127,8 +127,10 @@ def make_options(
                     values,
                 )
             )
-            if len(found) > MOST:
-                raise InputError(f"at most {MOST} options can be compared, and there are more")
+            if len(found) > MOST_OPTIONS:
+                raise InputError(
+                    f"at most {MOST_OPTIONS} options can be compared, and there are more"
+                )
     _check_apart(found)
     return found
 

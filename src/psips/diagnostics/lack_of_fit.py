@@ -137,7 +137,7 @@ def fit_of(problem: Problem, belief: Belief) -> Fit | None:
     """
     if problem.features is None:
         return None
-    s = belief.scatter
+    s = belief.noise_estimate
     pulls = s.seen[:, -1] if problem.partial else belief.pulls  # complete results
     if problem.noise == KNOWN or problem.partial:
         return fit_of_sums(problem, pulls, belief.sums)

@@ -25,10 +25,10 @@ from psips.problem.noise import ESTIMATE, KNOWN, NoiseGuess
 
 RARE = 1e-4  # chance that a value as assumed is called far
 LEAST_FREEDOM = 0.5  # below so many degrees of freedom, nothing is far
-LARGEST = 1e5  # degrees of freedom from which on Student's law is the normal one
+NEARLY_NORMAL = 1e5  # degrees of freedom from which on Student's law is the normal one
 FAR = 10.0  # standard deviations below which nothing is called far, however sure they are
 WORTH = 2.0  # degrees of freedom that other arms are worth
-LEAST = 20  # results of arms with three at least, from which on others tell anything
+FEWEST_RESULTS = 20  # results of arms with three at least, from which on others tell anything
 NORMAL = 1.4826  # standard deviations of a normal in its median distance from the median
 EFFICIENCY = 0.37  # of the median distance, next to the root mean square
 SMALL = (1.495, 1.363, 1.206, 1.200, 1.140, 1.129, 1.107)  # corrections for 3, 4, .. results
@@ -55,7 +55,7 @@ class NoiseScale(NamedTuple):
     @property
     def reach(self) -> Floats:
         """From which distance on a value is far, (K, d); NaN where nothing can be said."""
-        known, which = np.unique(np.minimum(self.freedom, LARGEST), return_inverse=True)
+        known, which = np.unique(np.minimum(self.freedom, NEARLY_NORMAL), return_inverse=True)
         each = [
             students_quantile(f, RARE / 2.0) if f >= LEAST_FREEDOM else np.inf
             for f in known.tolist()
@@ -110,7 +110,7 @@ def _estimate(
     own, free = _by_arm(arms, rest, count)
     several = count >= 3
     guess, worth = _guessed(problem.noise_guess, problem, c)
-    enough = count[several].sum() >= LEAST
+    enough = count[several].sum() >= FEWEST_RESULTS
     if problem.noise == ESTIMATE:
         worth *= problem.K
         free = np.where(several, free, 0.0) * enough

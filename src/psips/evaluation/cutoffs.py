@@ -9,7 +9,7 @@ import numpy as np
 from psips.aliases import Floats
 from psips.evaluation.scores import Scores
 
-FEWEST = 3  # equal values at the end that are no chance
+FEWEST_EQUAL = 3  # equal values at the end that are no chance
 SHARE = 0.01  # of all values, at least so many
 TIMES = 3  # as often as any other value
 
@@ -51,7 +51,7 @@ def find_cutoff(scores: Scores, c: int, log: bool = False) -> Cutoff | None:
         return None
     distinct, counts = np.unique(known, return_counts=True)
     top, others = int(counts[-1]), counts[:-1]
-    if top < max(FEWEST, SHARE * known.size) or len(distinct) < 1 + FEWEST:
+    if top < max(FEWEST_EQUAL, SHARE * known.size) or len(distinct) < 1 + FEWEST_EQUAL:
         return None
     if top < TIMES * others.max() or len(others) < 0.5 * others.sum():
         return None

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from psips.errors import InputError, listing, unknown
-from psips.evaluation.intervals import FEWEST, Sides, sides_of
+from psips.evaluation.intervals import FEWEST_ITEMS, Sides, sides_of
 from psips.evaluation.layout import laid_out
 from psips.evaluation.scores import Scores
 from psips.input.digits import rounded
@@ -253,7 +253,9 @@ def compare(
     sides = [sides_of(base, new, *pair, metric, metric in log) for pair, metric in cells]
     kept = [(cell, side) for cell, side in zip(cells, sides, strict=True) if side is not None]
     if not kept:
-        raise InputError(f"nothing can be compared: fewer than {FEWEST} items have values")
+        raise InputError(
+            f"nothing can be compared: fewer than {FEWEST_ITEMS} items have values"
+        )
     _find_exact(kept, delta)
     level = 1.0 - delta / len(kept)
     differences = []
@@ -262,7 +264,9 @@ def compare(
         amount = (tolerance or {}).get(metric, 0.0)
         differences.append(_judged(after, metric, side, level, sign, amount, metric in log))
     lacking = [cell for cell, side in zip(cells, sides, strict=True) if side is None]
-    told += [f"{m} of {b}: fewer than {FEWEST} values, not compared" for (_, b), m in lacking]
+    told += [
+        f"{m} of {b}: fewer than {FEWEST_ITEMS} values, not compared" for (_, b), m in lacking
+    ]
     told += _sizes(differences)
     told += _skewed(differences, [side for _, side in kept])
     names = tuple(dict.fromkeys(one.option for one in differences))

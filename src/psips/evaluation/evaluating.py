@@ -13,7 +13,7 @@ from typing import Any
 from psips.errors import InputError, counted, quote
 from psips.evaluation.layout import estimates_of, laid_out, legend_of, marked
 from psips.evaluation.pool import Done, Function, Pool, make_pool
-from psips.evaluation.progress import EVERY, Progress, Reporter, reporter_of
+from psips.evaluation.progress import SECONDS_PER_REPORT, Progress, Reporter, reporter_of
 from psips.evaluation.sources import SessionSource, Source, StudySource
 from psips.input.checks import read_items
 from psips.input.digits import chance
@@ -341,7 +341,7 @@ class _Work:
                     nothing_left = True
                     break
                 self._take(pool, pool.wait(self._until_late(pool)))
-                if perf_counter() - told >= EVERY:
+                if perf_counter() - told >= SECONDS_PER_REPORT:
                     told = perf_counter()
                     self.reporter.report(self._progress(told - begin), self.source)
             seconds = perf_counter() - begin
@@ -387,9 +387,9 @@ class _Work:
     def _until_late(self, pool: Pool) -> float:
         """Seconds until the first call that runs has taken too long, or a report is due."""
         if self.timeout is None or not pool.began:
-            return EVERY
+            return SECONDS_PER_REPORT
         first = min(list(pool.began.values()))
-        return min(max(first + self.timeout - perf_counter(), 0.0), EVERY)
+        return min(max(first + self.timeout - perf_counter(), 0.0), SECONDS_PER_REPORT)
 
     def _take(self, pool: Pool, ended: Sequence[Done]) -> None:
         """Tell what came of calls, and give up those that take too long."""

@@ -11,7 +11,7 @@ from psips.aliases import Floats
 from psips.errors import InputError
 from psips.evaluation.scores import Scores
 
-FEWEST = 2  # items
+FEWEST_ITEMS = 2  # that a table must have
 SHARED = 0.5  # of the items of the smaller side, for comparing item by item
 SKEWED = 0.5  # skewness of a mean from which on its interval is doubted, of so many items:
 MANY = 10
@@ -35,7 +35,7 @@ class Sides:
         there = ~np.isnan(before), ~np.isnan(after)
         both = there[0] & there[1]
         least = min(there[0].sum(), there[1].sum())
-        self.paired = bool(both.sum() >= max(FEWEST, SHARED * least))
+        self.paired = bool(both.sum() >= max(FEWEST_ITEMS, SHARED * least))
         chosen = (both, both) if self.paired else there
         self.base, self.new = before[chosen[0]], after[chosen[1]]
         self.binary = not log and bool(np.isin([*self.base, *self.new], (0.0, 1.0)).all())
@@ -194,6 +194,6 @@ def sides_of(
         values[side, [place[item] for item in scores.items]] = row
     if log and (values <= 0.0).any():
         raise InputError(f"{metric} has values of 0 or less: compare it without --log")
-    if (~np.isnan(values)).sum(axis=1).min() < FEWEST:
+    if (~np.isnan(values)).sum(axis=1).min() < FEWEST_ITEMS:
         return None
     return Sides(values[0], values[1], log)

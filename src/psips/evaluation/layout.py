@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MARK = "●"  # of an option in the Pareto set
-LEAST = 12  # characters of a name
+SHORTEST_NAME = 12  # characters of a name
 
 
 def lines_of(texts: Iterable[str], width: int = WIDTH) -> list[str]:
@@ -42,7 +42,7 @@ def marked(
     """
     used = sum(2 + max(map(len, [title, *cells])) for title, cells in columns)
     room = width - used - 2
-    short = [middle_cut(name, room) for name in names] if room >= LEAST else list(names)
+    short = [middle_cut(name, room) for name in names] if room >= SHORTEST_NAME else list(names)
     chosen = short if len(set(short)) == len(set(names)) else names
     return [f"{MARK if one else ' '} {name}" for one, name in zip(inside, chosen, strict=True)]
 

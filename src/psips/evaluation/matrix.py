@@ -13,6 +13,7 @@ import numpy as np
 from psips.errors import InputError, counted, listing, quote, unknown
 from psips.evaluation.cutoffs import find_cutoff
 from psips.evaluation.few_items import doubt_of_few_items
+from psips.evaluation.intervals import FEWEST_ITEMS
 from psips.evaluation.layout import estimates_of, laid_out, legend_of, marked
 from psips.evaluation.scores import Scores
 from psips.input.digits import chance
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from psips.session.status import Status
-
-FEWEST = 2  # items that a table must have
 
 
 @dataclass(frozen=True, eq=False)
@@ -339,9 +338,9 @@ def _fullest(scores: Scores) -> str:
 
 
 def _check_size(scores: Scores) -> None:
-    if len(scores.items) < FEWEST:
+    if len(scores.items) < FEWEST_ITEMS:
         raise InputError(
-            f"a table needs at least {FEWEST} items that the arms share, got "
+            f"a table needs at least {FEWEST_ITEMS} items that the arms share, got "
             f"{len(scores.items)}"
         )
     complete = scores.there.any(axis=1)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 from psips.errors import counted
 from psips.evaluation.sources import Source
 
-EVERY = 1.0  # seconds between two reports
+SECONDS_PER_REPORT = 1.0  # seconds between two reports
 REST = 10.0  # times as long as a report took, there is no other
 
 

@@ -26,7 +26,7 @@ from psips.session.status_text import WIDTH, cut, in_blocks
 
 DRAWS = 20_000
 BINS = 20  # of the mean of an option, to see how much depends on it
-MOST = 200  # options
+MOST_OPTIONS = 200  # options
 SURE = 0.995  # probability from which on an option is not in doubt
 ERRORS = ("se", "stderr", "std err", "standard error", "sem", "error")
 SPREADS = ("sd", "std", "stdev", "standard deviation")
@@ -249,8 +249,8 @@ def read_summary(
     names = _column(grid, arm)
     if len(set(names)) < len(names) or not all(names):
         raise InputError(f"{grid.name} must have one line for each option, each with a name")
-    if not 2 <= len(names) <= MOST:
-        raise InputError(f"{grid.name} must have 2 to {MOST} options, got {len(names)}")
+    if not 2 <= len(names) <= MOST_OPTIONS:
+        raise InputError(f"{grid.name} must have 2 to {MOST_OPTIONS} options, got {len(names)}")
     counted = next((columns[one] for one in COUNTS if one in columns), None)
     counts = np.full(len(names), np.inf)
     if counted is not None:

@@ -22,7 +22,7 @@ from psips.session.engine import Engine
 from psips.session.engines import engine_for
 from psips.session.mixed import MixedEngine
 from psips.session.status import settled
-from psips.state.belief import empty_scatter
+from psips.state.belief import empty_noise_estimate
 from psips.state.model import Model
 from psips.study import Study
 
@@ -164,7 +164,9 @@ def _replay(history: History, looks: Ints) -> Iterator[Engine]:
     x = history.problem.inward(history.problem.compared(history.values))
     if problem.facts is not None:
         x = np.ascontiguousarray(x[:, problem.facts.rest])
-    by_one = len(empty_scatter(model).C) > 0  # the noise is worked out from single results
+    by_one = (
+        len(empty_noise_estimate(model).C) > 0
+    )  # the noise is worked out from single results
     if STOPPING[known.stopping].curve.retold or by_one:  # or: what came after the prediction
         yield from _retold(engine_for(model)(model, program, history.key), history, x, looks)
         return

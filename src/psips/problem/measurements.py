@@ -16,7 +16,7 @@ from psips.problem.problem import Problem
 
 ARM = "arm"  # the column of a table that names the arm
 ITEM = "item"  # .. and, if the arms share items, the item
-LARGEST = 1e50  # where the noise is not known: squares of sums stay finite
+LARGEST_VALUE = 1e50  # where the noise is not known: squares of sums stay finite
 FARTHEST = 1e14  # standard deviations of the noise from 0: a float has no digits beyond
 SUMMARIES = ("n", "se", "sd", "sem", "std")  # columns that a table of means has
 
@@ -237,8 +237,8 @@ def check_size(problem: Problem, c: int, value: float) -> float:
         return value
     if _sd(problem, c) is None:
         raise InputError(
-            f"the value of {quote(problem.objectives[c])} must be at most {LARGEST:g} in size, "
-            f"got {value!r}: choose another unit"
+            f"the value of {quote(problem.objectives[c])} must be at most {LARGEST_VALUE:g} in "
+            f"size, got {value!r}: choose another unit"
         )
     raise InputError(
         f"the value of {quote(problem.objectives[c])} must be at most {FARTHEST:g} standard "
@@ -256,7 +256,7 @@ def _sd(problem: Problem, c: int) -> float | None:
 
 def _farthest(problem: Problem, c: int) -> float:
     sd = _sd(problem, c)
-    return LARGEST if sd is None else FARTHEST * sd
+    return LARGEST_VALUE if sd is None else FARTHEST * sd
 
 
 def _number(problem: Problem, c: int, cell: Any) -> float:

@@ -21,7 +21,7 @@ from psips.input.checks import (
     read_variances,
 )
 from psips.problem.scales import Scale
-from psips.state.codes import FEWEST
+from psips.state.codes import FEWEST_ARMS
 from psips.state.model import EACH, OWN, POOLED, SHARED, NoiseModel
 
 KNOWN, ESTIMATE, PER_ARM = "known", "estimate", "per-arm"
@@ -205,7 +205,7 @@ def noise_model(
             matrix = read_covariance(objectives, guess.covariance) * turn + 0.0
             worth = guess.results * arms
         least = 1 + max(0, math.ceil((d - worth) / arms))
-        if mode == OWN and K >= FEWEST:
+        if mode == OWN and K >= FEWEST_ARMS:
             least = min(least, 2)  # arms may inform each other; if not, more are asked for
     binary = np.array([float(scale.binary) for scale in scales])
     ends = signs[:, None] * np.array([scale.ends for scale in scales]).reshape(-1, 2)

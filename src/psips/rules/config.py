@@ -140,7 +140,7 @@ class Rules:
         if self.stopping == OWN:
             own = self._sampling.own
             outside = self.draws == "literal" and not (
-                STOPPING[own].literal or self._sampling.rival
+                STOPPING[own].literal or self._sampling.baseline
             )
             object.__setattr__(self, "stopping", "posterior" if outside else own)
         _check_name("stopping rule", self.stopping, STOPPING)
@@ -193,10 +193,10 @@ class Rules:
                 f"('posterior' not for every problem, linear ones need "
                 f"parameter_set=Ball(...)), or leave calibration out"
             )
-        if stopping.predicts and sampling.rival:
+        if stopping.predicts and sampling.baseline:
             raise InputError(
                 f"the stopping rule {self.stopping!r} does not go with the sampling rule "
-                f"{self.sampling!r}, a rival with rounds of its own: choose stopping="
+                f"{self.sampling!r}, a baseline with rounds of its own: choose stopping="
                 f"'certified', which is proven too, or leave sampling at its default"
             )
         if stopping.partner not in ("", self.sampling):
@@ -204,7 +204,7 @@ class Rules:
                 f"the stopping rule {self.stopping!r} belongs to the sampling rule "
                 f"{stopping.partner!r}, not to {self.sampling!r}"
             )
-        if self.draws == "literal" and sampling.rival:
+        if self.draws == "literal" and sampling.baseline:
             raise InputError(
                 f"draws='literal' is the published loop, which the sampling rule "
                 f"{self.sampling!r} is not part of: leave draws at 'first-hit'"
@@ -309,5 +309,5 @@ class Rules:
             None if isinstance(rule.step, str) else rule.step for rule in (sampling, stopping)
         )
         return program.Program(
-            *steps, options, stopping, literal, sampling.rival, chooser, stopper
+            *steps, options, stopping, literal, sampling.baseline, chooser, stopper
         )

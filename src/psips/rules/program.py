@@ -36,7 +36,7 @@ class Program(NamedTuple):
     options: Options
     stopping: StoppingRule
     published: bool  # draws one by one
-    rival: bool  # the sampling rule has a state of its own
+    baseline: bool  # the sampling rule has a state of its own
     chooser: Any = None  # a sampling rule written in Python, see `psips.session.own_rules`
     stopper: Any = None  # a stopping rule written in Python
 
@@ -78,7 +78,7 @@ def check_fit(sampling: SamplingRule, stopping: StoppingRule, problem: Problem) 
 
 def knows_facts(sampling: SamplingRule, stopping: StoppingRule) -> bool:
     """Whether rules are made for metrics without noise."""
-    return not sampling.rival and stopping not in (STOPPING["ape"], STOPPING["elimination"])
+    return not sampling.baseline and stopping not in (STOPPING["ape"], STOPPING["elimination"])
 
 
 def check_noise(
@@ -216,7 +216,7 @@ def steps_of(
     if stopping.predicts:
         choose = sampling.proving or choose
     elif stopping.settles and problem.marginal:
-        choose = sampling.aiming or choose
+        choose = sampling.certifying or choose
     if goal is not None:
         choose = sampling.seeking or choose
     chosen = choose if isinstance(choose, str) else "opening"

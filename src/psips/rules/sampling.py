@@ -45,13 +45,13 @@ class SamplingRule:
         Who learns from those draws, see `psips.state.codes`.
     proving : str
         The step that chooses while a set that was predicted is proven; "" if it is ``step``.
-    aiming : str
+    certifying : str
         The step that chooses while single answers are proven without one covariance for all
         arms; "" if it is ``step``.
     seeking : str
         The step that chooses while a goal other than the whole set is not reached; "" if it
         is one of the others.
-    rival : bool
+    baseline : bool
         Whether it has rounds and a state of its own.
     budgeted : bool
         Whether it divides a budget, and cannot do without one.
@@ -72,9 +72,9 @@ class SamplingRule:
     jumps: bool = False
     learner: int = NOBODY
     proving: str = ""
-    aiming: str = ""
+    certifying: str = ""
     seeking: str = ""
-    rival: bool = False
+    baseline: bool = False
     budgeted: bool = False
     knows: bool = False
     any_noise: bool = False
@@ -136,7 +136,7 @@ SAMPLING = {
         jumps=True,
         learner=DIRECTED,
         proving="predicted",
-        aiming="certified",
+        certifying="certified",
         seeking="goal",
         any_noise=True,
         limited="limited",
@@ -174,7 +174,7 @@ SAMPLING = {
         limited="oracle",
     ),
     "two-stage": SamplingRule(
-        "who keeps the limits first, then the front of these; a rival, for limits",
+        "who keeps the limits first, then the front of these; a baseline, for limits",
         "two_stage",
         own="two-stage",
         any_noise=True,
@@ -185,14 +185,14 @@ SAMPLING = {
         "APE (Kone et al. 2023): the arm least clear, or its nearest rival",
         "ape",
         own="ape",
-        rival=True,
+        baseline=True,
         misfit=arms_one_by_one("ape"),
     ),
     "ege-sr": SamplingRule(
         "EGE-SR (Kone et al. 2024): divides a budget, successive rejects",
         "ege_sr",
         own="ege-sr",
-        rival=True,
+        baseline=True,
         budgeted=True,
         misfit=_equal_costs("ege-sr"),
     ),
@@ -200,7 +200,7 @@ SAMPLING = {
         "EGE-SH (Kone et al. 2024): divides a budget, sequential halving",
         "ege_sh",
         own="ege-sh",
-        rival=True,
+        baseline=True,
         budgeted=True,
         misfit=_equal_costs("ege-sh"),
     ),
@@ -208,21 +208,21 @@ SAMPLING = {
         "Auer et al. 2016: all arms not yet accepted or dropped, in turn",
         "elimination",
         own="elimination",
-        rival=True,
+        baseline=True,
         misfit=arms_one_by_one("elimination"),
     ),
     "top-two": SamplingRule(
         "Top-Two Thompson Sampling (Russo 2016), for one objective",
         "top_two",
         own="posterior",
-        rival=True,
+        baseline=True,
         misfit=_one_objective,
     ),
     "track-and-stop": SamplingRule(
         "Crepon et al. 2024: weights climb the gradient of the likelihood ratio",
         "track_and_stop",
         calibration="heuristic",
-        rival=True,
+        baseline=True,
     ),
 }
 DRAWS = {

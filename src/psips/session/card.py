@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from psips.errors import counted
 from psips.input.digits import estimate, percent
-from psips.notebook import MOST, has_plotly, in_kernel, show
+from psips.notebook import MOST_SHOWN, has_plotly, in_kernel, show
 from psips.pictures import svg
 from psips.pictures.front import Front
 from psips.pictures.interactive import figure_of
@@ -178,11 +178,11 @@ def _table(problem: Problem, known: Status, front: Front) -> str:
             *(f"<td>{estimate(*e)}</td>" for e in zip(o.means, o.errors, strict=True)),
             *(f"<td>{pulls[o.place]:,}</td>" for _ in counts),
         ]
-        for o in order[:MOST]
+        for o in order[:MOST_SHOWN]
     ]
     top = "".join(f"<th><bdi>{escape(cell)}</bdi></th>" for cell in head)
     body = "".join(f"<tr>{''.join(row)}</tr>" for row in rows)
-    more = f"and {len(order) - MOST:,} more" if len(order) > MOST else ""
+    more = f"and {len(order) - MOST_SHOWN:,} more" if len(order) > MOST_SHOWN else ""
     count = counted(len(order), "option")
     table = f"<table><tr>{top}</tr>{body}</table>{more}"
     return f"<details><summary>{count}</summary>{table}</details>"

@@ -67,12 +67,12 @@ from psips.state.run import (
     OUTCOMES,
     STOPPED,
     THRESHOLD,
+    BaselineState,
     Learner,
     Outcome,
-    Rival,
     Run,
+    empty_baseline,
     empty_learner,
-    empty_rival,
 )
 from psips.state.search import (
     CONSTRAINTS,
@@ -88,7 +88,7 @@ from psips.state.search import (
 )
 from psips.state.source import Source
 
-FORMAT = 6  # of snapshots
+FORMAT = 7  # of snapshots
 SWIFT = 100  # answers up to which a step takes no time that anybody would cut short
 PAUSE = 0.1  # seconds that a slice of a run takes, about
 FIRST_SLICE = 64  # results in the first of them
@@ -124,11 +124,13 @@ class Engine:
         self._undecided = bool(movable(model).any())
         self.belief: Belief = empty_belief(model)
         calibration = program.options.calibration
-        self.belief.scatter.level[0] = looked_at(calibration.log_rate)
-        self.belief.scatter.prior[LEAST] = least_freedom(math.exp(-calibration.log_inverse))
+        self.belief.noise_estimate.level[0] = looked_at(calibration.log_rate)
+        self.belief.noise_estimate.prior[LEAST] = least_freedom(
+            math.exp(-calibration.log_inverse)
+        )
         self._make_room()
         self.learner: Learner = empty_learner(model)
-        self.rival: Rival = empty_rival(model)
+        self.baseline: BaselineState = empty_baseline(model)
         self._outcome: Floats = np.zeros(OUTCOMES)
         self._outcome[HINT + 1] = -1.0
         self._rules = Rules(program.choose, program.renew, program.judge)
@@ -159,7 +161,7 @@ class Engine:
             self._search,
             self.program.options,
             self.learner,
-            self.rival,
+            self.baseline,
             self.account,
             self._outcome,
             self.key,
@@ -237,7 +239,7 @@ class Engine:
 
     def _variances(self) -> Floats:
         """Return the variances (K, d) of one result of each arm, without features."""
-        if not len(self.belief.scatter.C):
+        if not len(self.belief.noise_estimate.C):
             return np.broadcast_to(np.diag(self.model.Sigma), (self.model.K, self.model.d))
         each = np.diagonal(self.covariances(), axis1=1, axis2=2)  # of the means
         return np.asarray(each * self.belief.N[:, None])
@@ -261,7 +263,7 @@ class Engine:
 
     def _take_off(self, centre: Floats) -> None:
         """Take the values told before less ``centre``."""
-        belief, s = self.belief, self.belief.scatter
+        belief, s = self.belief, self.belief.noise_estimate
         if len(s.origin):
             s.origin[:] -= np.where(np.diagonal(s.count, axis1=1, axis2=2) > 0.0, centre, 0.0)
         if self.model.noise.partial:
@@ -498,19 +500,19 @@ class Engine:
 
     def snapshot(self) -> dict[str, Any]:
         """Return the state as plain data; floats survive JSON to the bit."""
-        scatter = self.belief.scatter
+        noise = self.belief.noise_estimate
         used = int(self.cover.life[RECORDS])
         posterior = plain_of(self._search.posterior, None)
         return {
             "format": FORMAT,
             "belief": plain_of(self.belief, None),
-            **({"scatter": plain_of(scatter, None)} if len(scatter.C) else {}),
+            **({"noise_estimate": plain_of(noise, None)} if len(noise.C) else {}),
             "posterior": {name: posterior[name] for name in (*REFRESHED, "unit")},
             "front": plain_of(self.front, None),
             "cover": plain_of(self.cover, used),
             "learner": plain_of(self.learner, None),
             "nearest": [one.tolist() for one in self._nearest()],
-            **({"rival": plain_of(self.rival, None)} if self.program.rival else {}),
+            **({"baseline": plain_of(self.baseline, None)} if self.program.baseline else {}),
             **(self.predictions.snapshot() if self.program.stopping.predicts else {}),
             **({"centre": self.centre.tolist()} if self.centre.any() else {}),
             **({"coarse": self.coarse.tolist()} if self.coarse.any() else {}),
@@ -543,9 +545,11 @@ class Engine:
         self._lost[:] = state.get("lost", 0.0)
         self.coarse[:] = state.get("coarse", False)
         fill(self.belief, state["belief"])
-        if len(self.belief.scatter.C):
-            before = plain_of(self.belief.scatter, None)  # older snapshots lack a field or two
-            fill(self.belief.scatter, {**before, **state["scatter"]})
+        if len(self.belief.noise_estimate.C):
+            before = plain_of(
+                self.belief.noise_estimate, None
+            )  # older snapshots lack a field or two
+            fill(self.belief.noise_estimate, {**before, **state["noise_estimate"]})
         arrays = arrays_of(self._search.posterior)
         fill_arrays({name: arrays[name] for name in REFRESHED}, state["posterior"])
         posterior, shares = self._search.posterior, self.model.relative
@@ -559,8 +563,8 @@ class Engine:
         fill(self.learner, state["learner"])
         for k, values in enumerate(state.get("nearest", ())):  # older snapshots have none
             self._nearest()[k][:] = values
-        if self.program.rival:
-            fill(self.rival, state["rival"])
+        if self.program.baseline:
+            fill(self.baseline, state["baseline"])
         self._outcome[:] = [float(v) for v in state["outcome"]]
         self.key[:] = np.array(state["key"], np.uint64)
         sets = state.get("sets", {"passed": (), "chosen": (), "deadline": 0})
@@ -589,7 +593,7 @@ class Engine:
         """Whether there are enough results to judge, see src/core/belief/belief.h."""
         pulled = not self.model.unstructured or (self.belief.pulls > 0).all()
         facts = not np.isnan(self.model.facts).any()
-        known = (self.belief.scatter.freedom >= ENOUGH).all()
+        known = (self.belief.noise_estimate.freedom >= ENOUGH).all()
         return bool(pulled and facts and known and self.belief.tally[SPANNED] == 1)
 
     @property
@@ -605,29 +609,29 @@ class Engine:
 
         Of noise that is estimated: as estimated, without the tail of Student's law.
         """
-        model, belief, scatter = self.model, self.belief, self.belief.scatter
+        model, belief, noise = self.model, self.belief, self.belief.noise_estimate
         if not model.unstructured:
             if not self.informed:
                 return np.full((model.n, model.d, model.d), np.nan)
             widths = ((model.Z @ belief.F) ** 2).sum(axis=1)  # z^T V^-1 z, V^-1 = F F^T
             return np.asarray(widths[:, None, None] * self.Sigma)
-        if not len(scatter.C):
+        if not len(noise.C):
             pulls = np.where(belief.pulls > 0, belief.N, np.nan)
             return np.asarray(model.Sigma / pulls[:, None, None])
-        known = scatter.freedom >= ENOUGH
-        found = np.where(known[:, None, None], scatter.C, np.nan)
+        known = noise.freedom >= ENOUGH
+        found = np.where(known[:, None, None], noise.C, np.nan)
         if model.noise.mode not in (POOLED, OWN):
             return found
-        shares = [students_share(f, scatter.level[0]) for f in np.maximum(scatter.freedom, 1.0)]
+        shares = [students_share(f, noise.level[0]) for f in np.maximum(noise.freedom, 1.0)]
         return np.asarray(found / np.array(shares)[:, None, None])
 
     @property
     def Sigma(self) -> Floats:  # noqa: N802
         """Covariance (d, d) of one result of a linear problem: as given, or as estimated."""
-        scatter = self.belief.scatter
-        if not len(scatter.C):
+        noise = self.belief.noise_estimate
+        if not len(noise.C):
             return self.model.Sigma
-        return np.asarray(scatter.C[0] / students_share(scatter.freedom[0], scatter.level[0]))
+        return np.asarray(noise.C[0] / students_share(noise.freedom[0], noise.level[0]))
 
     def errors_of(self, features: Floats) -> Floats:
         """Return standard errors (m, d) of the means of these features (m, h); linear."""

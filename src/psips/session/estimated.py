@@ -100,7 +100,7 @@ def _products(problem: Problem, engine: Engine, arms: range) -> tuple[Floats, Fl
 
     Both in the user's orientation, without what a guess is worth.
     """
-    belief, s = engine.belief, engine.belief.scatter
+    belief, s = engine.belief, engine.belief.noise_estimate
     count = s.count[arms]
     freedom = np.maximum(count - 1.0, 0.0).sum(axis=0)
     products = s.sums[arms] * np.swapaxes(s.sums[arms], 1, 2)
@@ -118,7 +118,7 @@ def _products(problem: Problem, engine: Engine, arms: range) -> tuple[Floats, Fl
 
 def _products_of_joint(problem: Problem, engine: JointEngine) -> tuple[Floats, Floats]:
     """Return the same of results with holes, by the covariance as it was estimated."""
-    counts = engine.belief.scatter.count.sum(axis=0)
+    counts = engine.belief.noise_estimate.count.sum(axis=0)
     freedom = np.maximum(counts - engine.model.h, 0.0) * engine.ready
     turn = np.outer(problem.signs, problem.signs)
     free = np.sqrt(np.outer(np.diag(freedom), np.diag(freedom)))
@@ -132,8 +132,8 @@ def _within_and_between(problem: Problem, engine: MixedEngine) -> pd.DataFrame:
 
     turn = np.outer(problem.signs, problem.signs)
     matrices = [*engine.within, engine.between]
-    items = max(engine.data.blocks - 1.0, 0.0)
-    freedom = [*(engine.belief.scatter.freedom + problem.d - 1.0), items]
+    items = max(engine.data.items - 1.0, 0.0)
+    freedom = [*(engine.belief.noise_estimate.freedom + problem.d - 1.0), items]
     rows = []
     for S, f in zip(matrices, freedom, strict=True):
         sd = np.sqrt(np.diag(S)) if engine.ready else np.full(problem.d, np.nan)
@@ -168,8 +168,8 @@ def not_known(problem: Problem, engine: Engine) -> str:
     """
     if engine.coarse.any():
         return _too_coarse(problem, engine)
-    scatter = engine.belief.scatter.freedom
-    unsure: list[int] = np.flatnonzero(scatter < ENOUGH).tolist()
+    freedom = engine.belief.noise_estimate.freedom
+    unsure: list[int] = np.flatnonzero(freedom < ENOUGH).tolist()
     if not unsure:
         return ""
     if not problem.unstructured:

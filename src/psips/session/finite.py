@@ -30,21 +30,21 @@ FLOOR = 1e-7  # of the variance of a mean over all items: what is left where not
 
 
 class Sums(NamedTuple):
-    """What the blocks add to the means over all items, summed over blocks."""
+    """What measured items add to the means over all items."""
 
     total: Floats  # (K, d) of the values measured
-    effects: Floats  # (K, d) of the effects expected in blocks that an arm has not seen
+    effects: Floats  # (K, d) of the effects expected on items that an arm has not seen
     turned: Floats  # (K, K, d, d) how these change with the means
     left: Floats  # (K, K, d, d) covariance of the effects that both arms have not seen
 
     def add(self, other: Sums, sign: float = 1.0) -> None:
-        """Add the sums of further blocks, or take them away."""
+        """Add the sums of further items, or take them away."""
         for mine, more in zip(self, other, strict=True):
             mine += sign * more
 
 
 def sums_of(counts: Floats, sums: Floats, precision: Floats, root: Floats) -> Sums:
-    """Return what blocks add: ``counts`` (J, K) and ``sums`` (J, K, d) of their results."""
+    """Return what items add: ``counts`` (J, K) and ``sums`` (J, K, d) of their results."""
     d = root.shape[0]
     S = np.einsum("jk,kab->jab", counts, precision)
     inner = np.eye(d) + np.einsum("ka,jkl,lb->jab", root, S, root)
@@ -66,7 +66,7 @@ def over_all(
     sums: Sums,
     seen: Floats,
     items: int,
-    blocks: int,
+    measured: int,
     within: Floats,
     between: Floats,
     mu: Floats,
@@ -74,7 +74,7 @@ def over_all(
 ) -> tuple[Floats, Floats]:
     """Return the means (K, d) over all items, and the covariance (K d, K d) of their errors.
 
-    ``seen`` (K,) items of each arm, ``blocks`` items that any arm has seen, ``mu`` (K, d) and
+    ``seen`` (K,) items of each arm, ``measured`` items of any arm, ``mu`` (K, d) and
     ``G`` the posterior of the means of all items like these.
     """
     K, d = mu.shape
@@ -82,7 +82,7 @@ def over_all(
     A = -sums.turned.copy()
     A[range(K), range(K)] += left[:, None, None] * np.eye(d)
     means = sums.total + sums.effects + np.einsum("acde,ce->ad", A, mu)
-    Q = sums.left + (items - blocks) * between
+    Q = sums.left + (items - measured) * between
     Q[range(K), range(K)] += left[:, None, None] * within
     wide = A.transpose(0, 2, 1, 3).reshape(K * d, K * d)
     C = wide @ G @ wide.T + Q.transpose(0, 2, 1, 3).reshape(K * d, K * d)
@@ -100,7 +100,7 @@ class FiniteEngine(MixedEngine):
         self._own = V, F, G  # of the means of all items like these
         self._mu: Floats = np.zeros((K, d))
         self._seen: Floats = np.zeros(K)
-        self._sums: Sums | None = None  # of all blocks, by the variances as they are
+        self._sums: Sums | None = None  # of all measured items, by the variances as they are
         super().__init__(*given)
 
     @property
@@ -151,25 +151,25 @@ class FiniteEngine(MixedEngine):
             share = np.minimum(self._seen / self.items, 1.0 - 0.5 / self.items)
             self._search.posterior.H[:] /= (1.0 - share)[:, None, None]
 
-    def _take(self, arm: int, y: Floats, block: int) -> None:
-        old = self._block(block) if self.informed and block < self.data.blocks else None
-        new = block >= self.data.blocks or self.data.counts[block, arm] == 0.0
+    def _take(self, arm: int, y: Floats, place: int) -> None:
+        old = self._of_item(place) if self.informed and place < self.data.items else None
+        new = place >= self.data.items or self.data.counts[place, arm] == 0.0
         self._seen[arm] += new
         if self._sums is None or not self.informed:
-            super()._take(arm, y, block)
+            super()._take(arm, y, place)
             return
-        kept, self._sums = self._sums, None  # not solved before the block is taken in
+        kept, self._sums = self._sums, None  # not solved before the item is taken in
         if old is not None:
             kept.add(old, -1.0)
-        super()._take(arm, y, block)
-        kept.add(self._block(block))
+        super()._take(arm, y, place)
+        kept.add(self._of_item(place))
         if self.complete:  # without the rounding of many additions: ties are ties
             kept = sums_of(self.data.counts, self.data.sums, self._precision, self._root)
         self._sums = kept
         self._solve()
 
-    def _block(self, block: int) -> Sums:
-        at = slice(block, block + 1)
+    def _of_item(self, place: int) -> Sums:
+        at = slice(place, place + 1)
         data = self.data
         return sums_of(data.counts[at], data.sums[at], self._precision, self._root)
 
@@ -195,7 +195,7 @@ class FiniteEngine(MixedEngine):
             self._sums,
             self._seen,
             self.items,
-            self.data.blocks,
+            self.data.items,
             self._inflated,
             between,
             self._mu,
@@ -227,5 +227,5 @@ class FiniteEngine(MixedEngine):
         add_items(data.counts, data.sums, inverse, root, V, B)
         sums = sums_of(data.counts, data.sums, inverse, root)
         variances = self.within, self.between, self._mu, inverse_of(V)
-        C = over_all(sums, self._seen, self.items, data.blocks, *variances)[1]
+        C = over_all(sums, self._seen, self.items, data.items, *variances)[1]
         return C.reshape(K, d, K, d)

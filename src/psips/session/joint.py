@@ -53,18 +53,18 @@ class JointEngine(Engine):
 
     def _learn(self, arm: int, x: Floats) -> None:
         belief, seen = self.belief, np.isfinite(x)
-        scatter = belief.scatter
+        noise = belief.noise_estimate
         belief.pulls[arm] += 1.0
         belief.N[arm] += 1.0
         belief.tally[RESULTS] += 1
-        scatter.count[arm] += np.outer(seen, seen)
+        noise.count[arm] += np.outer(seen, seen)
         if seen.all():
             belief.sums[arm] += x
         if self.model.noise.partial:
-            scatter.seen[arm, int(seen @ (1 << np.arange(len(x))))] += 1.0
+            noise.seen[arm, int(seen @ (1 << np.arange(len(x))))] += 1.0
         self.learner.pending[arm] = max(0.0, self.learner.pending[arm] - 1.0)
         if not belief.tally[SPANNED]:
-            counts = np.diagonal(scatter.count, axis1=1, axis2=2)
+            counts = np.diagonal(noise.count, axis1=1, axis2=2)
             whole = all(spans(self.model.frame, column.copy()) for column in counts.T)
             belief.tally[SPANNED] = int(whole)
         if self.estimated:
@@ -74,7 +74,7 @@ class JointEngine(Engine):
                 self._fit()
                 return
         else:
-            scatter.freedom[0] = np.inf if belief.tally[SPANNED] else 0.0
+            noise.freedom[0] = np.inf if belief.tally[SPANNED] else 0.0
         self._add(np.array([arm]), np.array([x]))
         self._solve()
 
@@ -125,9 +125,11 @@ class JointEngine(Engine):
         for _ in range(NEXT if known else FIRST):
             self._renew(arms, values)
             self.noise[:] = self._expected(arms, values, seen, free)
-        belief.scatter.freedom[0] = free.min() - (model.d - 1.0)
+        belief.noise_estimate.freedom[0] = free.min() - (model.d - 1.0)
         self.fitted = self.results
-        self.share = students_share(belief.scatter.freedom[0], belief.scatter.level[0])
+        self.share = students_share(
+            belief.noise_estimate.freedom[0], belief.noise_estimate.level[0]
+        )
         self._renew(arms, values)
         self._tell_of_noise(self._search)
         self.cover.life[AGE] = OLD

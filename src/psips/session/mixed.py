@@ -1,11 +1,11 @@
-"""A run whose results share blocks: the two variances, and the posterior that they give.
+"""A run whose results share items: the two variances, and the posterior that they give.
 
-Between blocks: results of two arms in one block have the covariance U, so that it is the mean
-of their products (method of moments; negative parts are 0). Within blocks each arm has a
+Between items: results of two arms on one item have the covariance U, so that it is the mean
+of their products (method of moments; negative parts are 0). Within items each arm has a
 covariance of its own (EM, with the degrees of freedom that the means take), as without
-blocks: the correlations drawn towards 0 by d + 1 results, the variances towards the mean of
+items: the correlations drawn towards 0 by d + 1 results, the variances towards the mean of
 the arms' by one. It is inflated by the tail of Student's law, see
-`src/core/belief/noise_estimate.h`, and so is that between blocks, which is on the safe
+`src/core/belief/noise_estimate.h`, and so is that between items, which is on the safe
 side: see `src/core/belief/items.h`.
 """
 
@@ -35,38 +35,38 @@ from psips.state.search import AGE, SearchState
 REFIT_GROWTH = 0.02  # growth of the results after which the variances are estimated again
 FIRST, NEXT = 30, 4  # steps of EM: at first, and where the last estimates are the start
 LEAST_RATIO = (
-    0.05  # variance between blocks over that within, for what blocks weigh in the former
+    0.05  # variance between items over that within, for what items weigh in the former
 )
-LARGEST = 100.0  # factor on the variance between blocks for its being estimated
-ALIKE = 1e-6  # least share of p (1 - p) within blocks: arms may agree on all items so far
+LARGEST_INFLATION = 100.0  # factor on the variance between items for its being estimated
+ALIKE = 1e-6  # least share of p (1 - p) within items: arms may agree on all items so far
 OLD = 1 << 40  # age of a cover that has to be built again
 
 
 class Results:
-    """Results with their blocks, and their sums by block and arm; room grows as needed."""
+    """Results with their items, and their sums by item and arm; room grows as needed."""
 
     def __init__(self, K: int, d: int) -> None:
-        self.size = self.blocks = 0
+        self.size = self.items = 0
         self._arms: Ints = np.zeros(64, np.int64)
         self._where: Ints = np.zeros(64, np.int64)
         self._values: Floats = np.zeros((64, d))
         self._counts: Floats = np.zeros((64, K))
         self._sums: Floats = np.zeros((64, K, d))
 
-    def add(self, arm: int, block: int, x: Floats) -> None:
-        """Add one result; a block that is not there yet comes into being."""
+    def add(self, arm: int, place: int, x: Floats) -> None:
+        """Add one result; the first of an item makes room for it."""
         if self.size == len(self._arms):
             self._arms, self._where, self._values = (
                 _doubled(one) for one in (self._arms, self._where, self._values)
             )
-        while block >= len(self._counts):
+        while place >= len(self._counts):
             self._counts, self._sums = _doubled(self._counts), _doubled(self._sums)
-        self._arms[self.size], self._where[self.size] = arm, block
+        self._arms[self.size], self._where[self.size] = arm, place
         self._values[self.size] = x
-        self._counts[block, arm] += 1.0
-        self._sums[block, arm] += x
+        self._counts[place, arm] += 1.0
+        self._sums[place, arm] += x
         self.size += 1
-        self.blocks = max(self.blocks, block + 1)
+        self.items = max(self.items, place + 1)
 
     @property
     def arms(self) -> Ints:
@@ -75,7 +75,7 @@ class Results:
 
     @property
     def where(self) -> Ints:
-        """Blocks (T,)."""
+        """Items (T,), numbered in the order of their first results."""
         return self._where[: self.size]
 
     @property
@@ -85,17 +85,17 @@ class Results:
 
     @property
     def counts(self) -> Floats:
-        """Number of results (J, K) by block and arm."""
-        return self._counts[: self.blocks]
+        """Number of results (J, K) by item and arm."""
+        return self._counts[: self.items]
 
     @property
     def sums(self) -> Floats:
         """Their sums (J, K, d)."""
-        return self._sums[: self.blocks]
+        return self._sums[: self.items]
 
 
 class MixedEngine(Engine):
-    """One run whose results share blocks.
+    """One run whose results share items.
 
     What it knows is a function of the results and of when the variances were estimated last;
     the results since then came in one by one.
@@ -110,7 +110,9 @@ class MixedEngine(Engine):
         self.origin: Floats = np.zeros(d)  # the first result: what numbers are kept from
         self.within: Floats = np.zeros((K, d, d))  # of one result, as estimated
         self.between: Floats = np.zeros((d, d))
-        self.block_of: dict[int, int] = {}  # from items to blocks
+        self.place_of: dict[
+            int, int
+        ] = {}  # items, as the session numbers them, to their numbers in ``data``
         self.fitted = 0  # results when they were estimated
         self._inflated: Floats = np.zeros((K, d, d))
         self._precision: Floats = np.zeros((K, d, d))
@@ -121,8 +123,8 @@ class MixedEngine(Engine):
     def look_ahead(self, items: Sequence[int | None]) -> None:
         """Note of which item each arm (K,) would have its next result; None if of none."""
         if self.informed:
-            new = self.data.blocks
-            places = [new if item is None else self.block_of.get(item, new) for item in items]
+            new = self.data.items
+            places = [new if item is None else self.place_of.get(item, new) for item in items]
             preview_items(
                 self.data.counts,
                 np.array(places),
@@ -148,39 +150,39 @@ class MixedEngine(Engine):
         return self.belief.theta - self.origin
 
     def _learn(self, arm: int, x: Floats, item: int = -1, asked: bool = True) -> None:
-        """Take in one result; of item -1 it has a block of its own.
+        """Take in one result; of item -1 it is the only one of its item.
 
         ``asked`` says whether it answers an ask.
         """
         if not self.data.size:
             self.origin[:] = x
-        block = self.data.blocks
+        place = self.data.items
         if item >= 0:
-            block = self.block_of.setdefault(item, block)
-        self._take(arm, x - self.origin, block)
+            place = self.place_of.setdefault(item, place)
+        self._take(arm, x - self.origin, place)
         if self.results > self.fitted * (1.0 + REFIT_GROWTH) or not self._sound:
             self.fit()
         if asked:
             self.learner.pending[arm] = max(0.0, self.learner.pending[arm] - 1.0)
 
-    def _take(self, arm: int, y: Floats, block: int) -> None:
+    def _take(self, arm: int, y: Floats, place: int) -> None:
         """Take in one result, less the origin, by the variances as they are."""
         data, belief = self.data, self.belief
         if self.informed:
-            there = block < data.blocks
+            there = place < data.items
             K, d = belief.theta.shape
             add_item_result(
                 arm,
                 y,
-                data.counts[block] if there else np.zeros(K),
-                data.sums[block] if there else np.zeros((K, d)),
+                data.counts[place] if there else np.zeros(K),
+                data.sums[place] if there else np.zeros((K, d)),
                 self._precision,
                 self._inflated[arm],
                 self._root,
                 *self._posterior,
                 self._B,
             )
-        data.add(arm, block, y)
+        data.add(arm, place, y)
         belief.pulls[arm] += 1.0
         belief.N[arm] += 1.0
         belief.tally[RESULTS] += 1
@@ -212,7 +214,7 @@ class MixedEngine(Engine):
         self.fitted = self.results
         if not known:
             if not self._sound:  # variances next to nothing: begin with them again
-                self.belief.scatter.freedom[:] = 0.0
+                self.belief.noise_estimate.freedom[:] = 0.0
                 self.between[:] = 0.0
                 self._solve()
             self.within[:] = 0.5 * self._spread()
@@ -220,9 +222,9 @@ class MixedEngine(Engine):
             return
         self.between[:] = self._estimate_between()
         for _ in range(NEXT if known else FIRST):
-            self.belief.scatter.freedom[:] = self._estimate_within()
+            self.belief.noise_estimate.freedom[:] = self._estimate_within()
             if not (np.diagonal(self.within, axis1=1, axis2=2) > 0.0).all():
-                self.belief.scatter.freedom[:] = 0.0  # no noise to be seen after all
+                self.belief.noise_estimate.freedom[:] = 0.0  # no noise to be seen after all
                 break
         self.rebuild()
 
@@ -240,9 +242,9 @@ class MixedEngine(Engine):
         return np.diag(np.where((found == 0.0) & (binary > 0.0), 0.25, found))
 
     def _estimate_between(self) -> Floats:
-        """Covariance (d, d) of block effects: of two results of one block, of different arms.
+        """Covariance (d, d) of item effects: of two results on one item, of different arms.
 
-        A block with n results informs on it as a value with variance (rho + 1 / n)^2.
+        An item with n results informs on it as a value with variance (rho + 1 / n)^2.
         """
         data, d = self.data, self.model.d
         n = data.counts.sum(axis=1)
@@ -251,7 +253,7 @@ class MixedEngine(Engine):
         if J < 2:
             return np.zeros((d, d))
         r = self._residuals()
-        sums = np.zeros((data.blocks, data.counts.shape[1], d))
+        sums = np.zeros((data.items, data.counts.shape[1], d))
         np.add.at(sums, (data.where, data.arms), r)
         whole = sums.sum(axis=1)
         within = np.diagonal(self.within, axis1=1, axis2=2).mean(axis=0)
@@ -320,14 +322,14 @@ class MixedEngine(Engine):
 
     def rebuild(self) -> None:
         """Make the posterior of all results by the variances as they are."""
-        belief, data, level = self.belief, self.data, self.belief.scatter.level[0]
+        belief, data, level = self.belief, self.data, self.belief.noise_estimate.level[0]
         if not self.informed:
             self._solve()
             return
-        shares = np.array([students_share(f, level) for f in belief.scatter.freedom])
+        shares = np.array([students_share(f, level) for f in belief.noise_estimate.freedom])
         self._inflated[:] = self.within * shares[:, None, None]
         self._precision[:] = inverse_of(self._inflated)
-        more = min(students_share(max(data.blocks - 1.0, 1.0), level), LARGEST)
+        more = min(students_share(max(data.items - 1.0, 1.0), level), LARGEST_INFLATION)
         self._root[:] = root_of(self.between * more)
         V, F, G = self._posterior
         add_items(data.counts, data.sums, self._precision, self._root, V, self._B)
@@ -383,22 +385,22 @@ class MixedEngine(Engine):
         plain = super().snapshot()
         for name in ("V", "F", "G", "X"):
             del plain["belief"][name]
-        plain["blocks"] = {
+        plain["items"] = {
             "arms": data.arms.tolist(),
             "where": data.where.tolist(),
             "values": data.values.tolist(),
             "origin": self.origin.tolist(),
             "within": self.within.tolist(),
             "between": self.between.tolist(),
-            "freedom": self.belief.scatter.freedom.tolist(),
+            "freedom": self.belief.noise_estimate.freedom.tolist(),
             "fitted": self.fitted,
-            "block_of": list(self.block_of.items()),
+            "place_of": list(self.place_of.items()),
         }
         return plain
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over the state of ``snapshot``."""
-        self._again(state["blocks"])
+        self._again(state["items"])
         told = state["belief"]["pulls"]
         require(np.array_equal(self.belief.pulls, told), "items and results do not agree")
         belief = {name: getattr(self.belief, name).tolist() for name in ("V", "F", "G", "X")}
@@ -417,19 +419,19 @@ class MixedEngine(Engine):
         self.origin[:] = kept["origin"]
         self.fitted = int(kept["fitted"])
         require(within(self.fitted, len(rows) + 1), f"there are no {self.fitted} results")
-        self.block_of = {int(item): int(block) for item, block in kept["block_of"]}
-        require(within([*self.block_of.values()], len({*where.tolist()})), "an unknown item")
-        for arm, block, y in rows[: self.fitted]:
-            self.data.add(arm, block, y)
+        self.place_of = {int(item): int(place) for item, place in kept["place_of"]}
+        require(within([*self.place_of.values()], len({*where.tolist()})), "an unknown item")
+        for arm, place, y in rows[: self.fitted]:
+            self.data.add(arm, place, y)
             self.belief.pulls[arm] += 1.0
             self.belief.N[arm] += 1.0
         self.within[:], self.between[:] = kept["within"], kept["between"]
-        self.belief.scatter.freedom[:] = kept["freedom"]
-        estimates = self.origin, self.within, self.between, self.belief.scatter.freedom
+        self.belief.noise_estimate.freedom[:] = kept["freedom"]
+        estimates = self.origin, self.within, self.between, self.belief.noise_estimate.freedom
         require(all(np.isfinite(one).all() for one in estimates), "a variance is not finite")
         self.rebuild()
-        for arm, block, y in rows[self.fitted :]:
-            self._take(arm, y, block)
+        for arm, place, y in rows[self.fitted :]:
+            self._take(arm, y, place)
 
 
 def inverse_of(S: Floats) -> Floats:

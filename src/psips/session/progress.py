@@ -4,9 +4,9 @@ The evidence of a run does not grow in a straight line. A run stops when its evi
 passes the threshold, and before that it stayed below: half of the way the evidence is about a
 quarter of what is needed, not half. How evidence relates to the share of the way is nearly the
 same for all kinds of problems, so it was measured once, on random ones
-(`benchmarks/progress.py`): `LEAST`, `MIDDLE` and `MOST` are what 10%, 50% and 90% of runs have
-when they are a share `SHARES` of their way. Read the other way round, evidence tells the share
-of the way: one run in ten has less evidence there, and one in ten has more.
+(`benchmarks/progress.py`): `TENTH`, `MEDIAN` and `NINETIETH` are what 10%, 50% and 90% of runs
+have when they are a share `SHARES` of their way. Read the other way round, evidence gives that
+share: one run in ten has less evidence there, and one in ten has more.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from psips.input.durations import duration_text
 from psips.session.verdicts import Verdict
 
 SHARES = (0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 1.0)
-LEAST = (-0.18, -0.12, 0.0, 0.045, 0.17, 0.34, 0.53, 1.0)  # evidence / threshold
-MIDDLE = (0.0, 0.035, 0.13, 0.255, 0.40, 0.58, 0.70, 1.0)
-MOST = (0.10, 0.225, 0.41, 0.545, 0.655, 0.79, 0.85, 1.0)
+TENTH = (-0.18, -0.12, 0.0, 0.045, 0.17, 0.34, 0.53, 1.0)  # evidence / threshold
+MEDIAN = (0.0, 0.035, 0.13, 0.255, 0.40, 0.58, 0.70, 1.0)
+NINETIETH = (0.10, 0.225, 0.41, 0.545, 0.655, 0.79, 0.85, 1.0)
 HARDEST = 3  # comparisons that are named
 
 
@@ -102,9 +102,9 @@ def progress_at(results: int, share: float) -> Progress:
             1.0, math.ceil(results * (1.0 / float(np.interp(share, curve, SHARES)) - 1.0))
         )
 
-    low = further(LEAST)
+    low = further(TENTH)
     beyond = math.ceil(results * far)
-    return Progress(further(MIDDLE), min(low, beyond), further(MOST), beyond)
+    return Progress(further(MEDIAN), min(low, beyond), further(NINETIETH), beyond)
 
 
 def hardest(found: list[Verdict], most: int = HARDEST) -> list[Verdict]:

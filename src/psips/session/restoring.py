@@ -40,6 +40,30 @@ UNREADABLE = (
 )
 
 
+# Members of the state that had another name in earlier formats of snapshots.
+_NAMES_OF_6 = {
+    "scatter": "noise_estimate",
+    "keeper": "dominator",
+    "rival": "baseline",
+    "blocks": "items",
+    "block_of": "place_of",
+}
+FORMER_NAMES: dict[Any, dict[str, str]] = {6: _NAMES_OF_6}
+
+
+def with_present_names(state: Any, names: dict[str, str]) -> Any:
+    """Return a stored state with the names that its members have now.
+
+    Examples
+    --------
+    >>> with_present_names({"front": {"keeper": [0]}, "key": [1]}, {"keeper": "dominator"})
+    {'front': {'dominator': [0]}, 'key': [1]}
+    """
+    if not isinstance(state, dict):
+        return state
+    return {names.get(key, key): with_present_names(part, names) for key, part in state.items()}
+
+
 def require(holds: Any, what: str) -> None:
     """Raise a ValueError, with what is wrong, unless it holds."""
     if not holds:
@@ -73,7 +97,7 @@ def check_state(run: Run, hinted: bool, *sets: list[int]) -> None:
     _check_front(search.front, n)
     _check_cover(search.cover, n, d)
     _check_nearest(search.draw, n, d)
-    require(within(run.rival.standing, DROPPED + 1), "an arm's standing is unknown")
+    require(within(run.baseline.standing, DROPPED + 1), "an arm's standing is unknown")
     for one in sets:
         require(within(one, n) and len(set(one)) == len(one), f"{one} is no set of answers")
     if hinted:
@@ -99,7 +123,7 @@ def _check_counts(belief: Belief, learner: Learner) -> None:
 def _check_front(front: Front, n: int) -> None:
     members, live = (int(front.size[k]) for k in (MEMBERS, LIVE))
     require(0 <= members <= n and 0 <= live <= n - members, "no such number of answers")
-    for places in (front.members, front.outside, front.keeper):
+    for places in (front.members, front.outside, front.dominator):
         require(within(places, n), "the candidate set has none of the answers")
     listed = np.sort(front.members[:members])
     require(np.array_equal(listed, np.flatnonzero(front.inside)), "two candidate sets")

@@ -55,7 +55,13 @@ from psips.session.headline import ASK, COMPARE, ENTER, REPORT, Waiting
 from psips.session.items import Items
 from psips.session.mixed import MixedEngine
 from psips.session.outlook import further_asks, outlook_of
-from psips.session.restoring import UNREADABLE, reason, require
+from psips.session.restoring import (
+    FORMER_NAMES,
+    UNREADABLE,
+    reason,
+    require,
+    with_present_names,
+)
 from psips.session.status import Status, status_of, with_exact
 from psips.session.tickets import Receipt, Ticket
 from psips.session.timing import Clock, TimeLimit
@@ -745,10 +751,11 @@ class Session:
         """Return the session that `snapshot` was taken of; it goes on to the bit."""
         if not isinstance(data, Mapping) or "format" not in data:
             raise InputError("this is not a snapshot of a session: it has no key 'format'")
-        if data["format"] != FORMAT:
+        stored = data["format"]
+        if stored not in (*FORMER_NAMES, FORMAT):
             raise InputError(
-                f"the snapshot has format {data['format']!r}, but this version of psips reads "
-                f"format {FORMAT}"
+                f"the snapshot has format {stored!r}, but this version of psips reads formats "
+                f"{min(FORMER_NAMES)} to {FORMAT}"
             )
         missing = [k for k in ("problem", "rules", "target", "engine") if k not in data]
         if missing:
@@ -768,7 +775,11 @@ class Session:
                 require(0.0 <= elapsed < math.inf, f"{elapsed!r} is no time that was spent")
                 session.time_limit.go_on_from(elapsed)
             session.restore_exact(data.get("exact"))
-            session.engine.restore(data["engine"])
+            engine = data["engine"]
+            if stored != FORMAT:
+                names = FORMER_NAMES[stored]
+                engine = {**with_present_names(engine, names), "format": FORMAT}
+            session.engine.restore(engine)
             if session.items is not None:
                 session.items.restore(data["items"])
         except InputError:

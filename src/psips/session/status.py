@@ -340,7 +340,7 @@ def _estimates(problem: Problem, engine: Engine, features: Floats) -> dict[str, 
     if problem.unstructured:
         means = np.where(belief.pulls[:, None] > 0, engine.means, np.nan)
         if problem.partial:
-            means[np.diagonal(belief.scatter.count, axis1=1, axis2=2) == 0] = np.nan
+            means[np.diagonal(belief.noise_estimate.count, axis1=1, axis2=2) == 0] = np.nan
         errors = np.sqrt(np.diagonal(engine.covariances(), axis1=1, axis2=2))
     elif not engine.ready:
         means = np.full((len(features), problem.d), np.nan)

@@ -194,7 +194,7 @@ def play(
         proposals=int(proposals),
         literal_draws=int(literal_draws),
         seconds=seconds,
-        items=len(engine.block_of) if isinstance(engine, MixedEngine) else None,
+        items=len(engine.place_of) if isinstance(engine, MixedEngine) else None,
     )
 
 

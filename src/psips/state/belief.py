@@ -1,4 +1,4 @@
-"""What the data say: counts, sums, how results scatter, and the posterior they give.
+"""What the data say: counts, sums, the estimated noise, and the posterior they give.
 
 What is done with them is in `src/core/belief`.
 """
@@ -15,14 +15,14 @@ from psips.state.records import Record, record
 
 # Places in Belief.tally.
 RESULTS, UPDATES, SPANNED = range(3)
-VARIANCE, DEGREES, LEAST = range(3)  # places in Scatter.prior
-NOW, THEN = range(2)  # places in Scatter.fitted
+VARIANCE, DEGREES, LEAST = range(3)  # places in NoiseEstimate.prior
+NOW, THEN = range(2)  # places in NoiseEstimate.fitted
 FORMS = 4  # matrices that a covariance of linear problems is kept in
 COVARIANCE, FACTOR, INVERSE, UNIT = range(4)
 
 
 @record
-class Scatter(Record):
+class NoiseEstimate(Record):
     """Sums over results, less the first value of the arm; updated in place.
 
     All arrays are empty if the noise is known, the same for all arms, and nothing is missing.
@@ -54,13 +54,13 @@ class Belief(Record):
     F: Floats  # (h, h) factor of V^-1, (0, 0) if unstructured
     tally: Ints  # (3,) results told; rank-one updates since F was factored; arms span
     sums: Floats  # (K, d) of the results of each arm, (0, 0) if unstructured
-    scatter: Scatter  # how results scatter, where the noise is not known or values are missing
+    noise_estimate: NoiseEstimate  # empty unless noise is unknown or values are missing
     G: Floats  # (n d, n d) covariance of all answers' means if joint, (0, 0) otherwise
     X: Floats  # (h d, n d) that of theta with them, likewise; G itself if unstructured
 
 
-def empty_scatter(model: Model) -> Scatter:
-    """Return the scatter of no results."""
+def empty_noise_estimate(model: Model) -> NoiseEstimate:
+    """Return the noise estimate before any result."""
     noise, d = model.noise, model.d
     K = model.K if noise.mode != SHARED or noise.partial else 0
     K, d = (K, d) if K else (0, 0)
@@ -68,7 +68,7 @@ def empty_scatter(model: Model) -> Scatter:
     H, P = (K, 2**d) if noise.partial else (0, 0)
     each = K if model.unstructured else min(K, 1)  # linear: all arms have one covariance
     matrices = each if model.unstructured else FORMS * each
-    return Scatter(
+    return NoiseEstimate(
         origin=np.zeros((K, d)),
         count=np.zeros((K, d, d)),
         sums=np.zeros((K, d, d)),
@@ -107,7 +107,7 @@ def empty_belief(model: Model) -> Belief:
         F,
         tally,
         np.zeros((0 if model.unstructured else model.K, 0 if model.unstructured else model.d)),
-        empty_scatter(model),
+        empty_noise_estimate(model),
         G,
         G if model.unstructured else np.zeros((wide, len(G))),
     )

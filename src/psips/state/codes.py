@@ -11,4 +11,4 @@ HEURISTIC, PROVEN, SHARP, MEASURED = range(4)
 # What the stopping rule 'certified' is to prove: all answers, so many in, or one.
 WHOLE, COUNT, SETTLE = range(3)
 # Arms from which on estimated variances can inform each other.
-FEWEST = 6
+FEWEST_ARMS = 6

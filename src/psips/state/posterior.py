@@ -108,5 +108,5 @@ def posterior_of(
 
 def empty_posterior(model: Model, belief: Belief) -> Posterior:
     """Return the posterior that a belief gives, not refreshed."""
-    own, G, X = belief.scatter.C, belief.G, belief.X
+    own, G, X = belief.noise_estimate.C, belief.G, belief.X
     return posterior_of(model, belief.N, belief.theta, belief.F, own, G, X)

@@ -88,8 +88,8 @@ class Design(Record):
 
 
 @record
-class Rival(Record):
-    """State of the rival methods; updated in place."""
+class BaselineState(Record):
+    """State of a baseline (see `src/core/baselines`); updated in place."""
 
     standing: Ints  # (K,) ACTIVE, ACCEPTED or DROPPED
     rounds: Ints  # (1,) rounds of the elimination that are over
@@ -97,8 +97,8 @@ class Rival(Record):
     design: Design
 
 
-def empty_rival(model: Model) -> Rival:
-    """Return the state of a method that has not begun."""
+def empty_baseline(model: Model) -> BaselineState:
+    """Return the state of a baseline before its first result."""
     K, width = model.K, model.Z.shape[1]
     theta, F, V = (
         np.zeros((model.h, model.d)),
@@ -106,7 +106,7 @@ def empty_rival(model: Model) -> Rival:
         np.zeros((width, width)),
     )
     design = Design(posterior_of(model, np.zeros(K), theta, F), V)
-    return Rival(np.zeros(K, np.int64), np.zeros(1, np.int64), np.zeros(K), design)
+    return BaselineState(np.zeros(K, np.int64), np.zeros(1, np.int64), np.zeros(K), design)
 
 
 @record
@@ -116,7 +116,7 @@ class Run(Record):
     search: SearchState
     options: Options
     learner: Learner
-    rival: Rival
+    baseline: BaselineState
     account: Account
     outcome: Floats  # see the places above
     key: Stream  # of all draws

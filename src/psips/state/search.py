@@ -46,7 +46,7 @@ class Front(Record):
     inside: Mask  # (n,) S_hat
     members: Ints  # (n,) S_hat as a list, the first size[MEMBERS]
     outside: Ints  # (n,) the other answers; the first size[LIVE] are live: they could escape
-    keeper: Ints  # (n,) for each answer outside, a member that dominates it
+    dominator: Ints  # (n,) for each answer outside, a member that dominates it
     size: Ints  # (2,)
 
 

@@ -18,7 +18,7 @@ CORRECTED, WITHDRAWN, CONFIRMED, CLOSED = "corrected", "withdrawn", "confirmed",
 SCHEMA = 4  # of the events' payloads
 SCHEMAS = (1, 2, 3, 4)  # that can be read
 MAX_INTEGER = 2**63 - 1
-LARGEST = 1e300  # of a number, either way
+LARGEST_NUMBER = 1e300  # of a number, either way
 
 Check = Callable[[Any, str], None]  # raises, naming the place of what is wrong
 
@@ -48,7 +48,7 @@ def _whole(least: int) -> Check:
 
 
 def _number(value: Any, place: str) -> None:
-    if type(value) not in (int, float) or not -LARGEST <= value <= LARGEST:
+    if type(value) not in (int, float) or not -LARGEST_NUMBER <= value <= LARGEST_NUMBER:
         raise _wrong(place, "a number", value)
 
 

@@ -64,7 +64,7 @@ def label_of(rule: str, stop: str = "own") -> str:
     return LOOKS[rule].label + ("" if stop == "own" else ", psips' stop")
 
 
-def rivals(*names: str, also_psips: bool = False) -> list[Contender]:
+def contenders(*names: str, also_psips: bool = False) -> list[Contender]:
     """Return contenders by name, and if asked for all of them with psips' stopping rule."""
     each = [Contender(name) for name in names]
     if also_psips:

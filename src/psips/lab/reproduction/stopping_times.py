@@ -12,8 +12,8 @@ from psips.lab.reproduction.contenders import (
     STOP,
     YARDSTICKS,
     Contender,
+    contenders,
     label_of,
-    rivals,
 )
 from psips.lab.reproduction.drawing import boxes, lines, plain_ticks, sheet
 from psips.lab.reproduction.figure import (
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 UNSTRUCTURED = ("directed", "posterior", "track-and-stop", "ape", "elimination")
 BASELINES = ("round-robin", "uniform", "oracle")
-CAP = 200_000  # of rivals with psips' stop: APE, late, leaves the other arms alone
+CAP = 200_000  # of baselines with psips' stop: APE, late, leaves the other arms alone
 PAR = (0.8, 1.25)  # ratios that count as "on par" and "close"
 
 
@@ -255,8 +255,8 @@ LINEAR = [Panel("noc", "noc", 0.1), Panel("noc-transductive", "noc-transductive"
 
 
 def _every_rows(runs: int) -> list[Row]:
-    plain = rows_of(ALL_PANELS, rivals(*UNSTRUCTURED, *BASELINES))(runs)
-    linear = rivals("directed", "posterior", "track-and-stop", *BASELINES)
+    plain = rows_of(ALL_PANELS, contenders(*UNSTRUCTURED, *BASELINES))(runs)
+    linear = contenders("directed", "posterior", "track-and-stop", *BASELINES)
     return [*plain, *rows_of(LINEAR, linear)(runs)]
 
 
@@ -292,7 +292,7 @@ FIGURES = [
         1.0,
         rows_of(
             TRIAL,
-            rivals("directed", "projected", *UNSTRUCTURED[1:], *BASELINES, also_psips=True),
+            contenders("directed", "projected", *UNSTRUCTURED[1:], *BASELINES, also_psips=True),
         ),
         _draw_trial,
         _judge_trial,
@@ -301,7 +301,7 @@ FIGURES = [
         "correlation",
         "Samples until stop against the correlation of the objectives, delta = 0.01",
         1.0,
-        rows_of(CORRELATIONS, rivals(*UNSTRUCTURED, "round-robin", "oracle")),
+        rows_of(CORRELATIONS, contenders(*UNSTRUCTURED, "round-robin", "oracle")),
         _draw_correlations,
         _judge_correlations,
     ),
@@ -309,7 +309,7 @@ FIGURES = [
         "random",
         "Random Gaussian and Bernoulli instances, K = 5, d = 2, delta = 0.01",
         0.5,
-        rows_of(RANDOM, rivals(*UNSTRUCTURED, "round-robin", "oracle")),
+        rows_of(RANDOM, contenders(*UNSTRUCTURED, "round-robin", "oracle")),
         boxes,
         _judge_random,
     ),
@@ -317,7 +317,7 @@ FIGURES = [
         "noc",
         "Network on Chip, 259 linear designs",
         1.0,
-        rows_of(CHIP, rivals("directed", "posterior", "track-and-stop", *BASELINES)),
+        rows_of(CHIP, contenders("directed", "posterior", "track-and-stop", *BASELINES)),
         _draw_chip,
         _judge_chip,
     ),
@@ -326,7 +326,7 @@ FIGURES = [
         "Random Gaussian instances with K = 10 and more objectives, delta = 0.01",
         0.4,
         rows_of(
-            DIMENSIONS, rivals("directed", "posterior", "ape", "elimination", "round-robin")
+            DIMENSIONS, contenders("directed", "posterior", "ape", "elimination", "round-robin")
         ),
         boxes,
         _judge_dimensions,
@@ -335,7 +335,7 @@ FIGURES = [
         "arms",
         "Random Bernoulli instances with d = 2 and more arms, delta = 0.01",
         0.4,
-        rows_of(ARMS, rivals("directed", "posterior", "ape", "elimination", "round-robin")),
+        rows_of(ARMS, contenders("directed", "posterior", "ape", "elimination", "round-robin")),
         boxes,
         _judge_arms,
     ),

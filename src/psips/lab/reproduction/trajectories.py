@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psips.lab.cells import Cell
-from psips.lab.reproduction.contenders import LOOKS, Contender, label_of, rivals
+from psips.lab.reproduction.contenders import LOOKS, Contender, contenders, label_of
 from psips.lab.reproduction.drawing import lines, sheet
 from psips.lab.reproduction.figure import (
     FAILS,
@@ -79,7 +79,7 @@ LITERAL = "literal draws"
 
 def _runtime_rows(runs: int) -> list[Row]:
     marks = tuple(range(500, ROUNDS + 1, 500))
-    each = rivals(
+    each = contenders(
         "directed", "posterior", "track-and-stop", "ape", "elimination", "round-robin"
     )
     rows: list[Row] = _traced("cov-boost", each, 0.01, marks)(runs)
@@ -127,7 +127,7 @@ REJECTION_ROUNDS = 5000
 
 
 def _rejection_rows(runs: int) -> list[Row]:
-    each = rivals("posterior", "directed")
+    each = contenders("posterior", "directed")
     rows: list[Row] = _traced("rotated", each, 0.01, marks_to(REJECTION_ROUNDS, 120, 6))(runs)
     return rows
 
@@ -180,7 +180,7 @@ ERROR_ROUNDS = 5000
 
 
 def _error_rows(runs: int) -> list[Row]:
-    each = rivals("directed", "posterior", "round-robin", "uniform", "oracle")
+    each = contenders("directed", "posterior", "round-robin", "uniform", "oracle")
     marks = marks_to(ERROR_ROUNDS, 60, 25)
     rows: list[Row] = _traced("cov-boost", each, 0.1, marks, stopping="never")(runs)
     return rows
@@ -214,7 +214,7 @@ RATE_ROUNDS = {"correlated": 20_000, "cov-boost": 200_000}
 
 def _rate_rows(runs: int) -> list[Row]:
     rows = []
-    each = rivals("directed", "posterior", "track-and-stop", "round-robin", "oracle")
+    each = contenders("directed", "posterior", "track-and-stop", "round-robin", "oracle")
     for name, last in RATE_ROUNDS.items():
         for one in each:
             if (name, one.rule) == ("cov-boost", "track-and-stop"):
@@ -266,7 +266,7 @@ SLOW_DELTA = 1e-10
 
 
 def _asymptotic_rows(runs: int) -> list[Row]:
-    each = rivals("directed", "posterior", "track-and-stop", "ape", "round-robin", "oracle")
+    each = contenders("directed", "posterior", "track-and-stop", "ape", "round-robin", "oracle")
     return [
         Row(
             name,

@@ -12,17 +12,19 @@ from psips import NoiseGuess, Problem, Session
 from psips._core import students_share, testing
 from psips.aliases import Floats
 from psips.session.joint import _of_binary
-from psips.state.belief import Scatter, empty_scatter
+from psips.state.belief import NoiseEstimate, empty_noise_estimate
 from psips.state.posterior import Posterior, posterior_of
 
 D, K = 3, 2
 MIX = np.array([[1.0, 0.0, 0.0], [0.8, 0.6, 0.0], [-0.5, 0.5, 0.7]])
 
 
-def feed(problem: Problem, arms: Any, rows: Floats, level: float) -> tuple[Scatter, Floats]:
+def feed(
+    problem: Problem, arms: Any, rows: Floats, level: float
+) -> tuple[NoiseEstimate, Floats]:
     """Take in results; return the scatter and the means."""
     model = problem.model
-    s = empty_scatter(model)
+    s = empty_noise_estimate(model)
     s.level[0] = level
     N, theta = np.zeros(problem.K), np.zeros((problem.K, problem.d))
     sums = np.zeros((problem.K, problem.d))
@@ -95,7 +97,7 @@ def test_estimates_do_not_depend_on_the_order_of_other_arms() -> None:
 
 
 @pytest.mark.parametrize("each", [False, True])
-def test_known_noise_with_holes_is_weighted_least_squares(each: bool) -> None:
+def test_known_noise_with_missing_values_is_weighted_least_squares(each: bool) -> None:
     Sigma = MIX @ MIX.T
     problem = make([Sigma, 4 * Sigma] if each else Sigma, partial=True)
     arms, rows = results(3, 50, holes=0.3)
@@ -120,7 +122,7 @@ def test_known_noise_with_holes_is_weighted_least_squares(each: bool) -> None:
         assert s.C[arm] == pytest.approx(np.linalg.inv(precision) * turn, rel=1e-9)
 
 
-def test_estimated_noise_with_holes() -> None:
+def test_estimated_noise_with_missing_values() -> None:
     problem = make("per-arm", partial=True)
     arms, rows = results(4, 400, holes=0.2)
     s, theta = feed(problem, arms, rows, 0.0)
