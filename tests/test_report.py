@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 from psips.cli import main
+from psips.pictures.front import MARKS
 from psips.problem import Problem
 from psips.problem.parameters import Ball
 from psips.report import report
+from psips.report.page import legend
 from psips.rules import Rules
 from psips.rules.promises import promise
 from psips.study import Study
@@ -106,6 +108,16 @@ def test_everything_is_in_it(study: Study) -> None:
         assert text in page.text, text
     assert page.tags.count("figure") == page.tags.count("figcaption") == 4
     assert page.tags.count("svg") == 5 + 2  # and two marks in the legend
+
+
+def test_marks_of_the_legend_are_filled_as_in_the_picture() -> None:
+    fills = {mark.label: re.search(r'fill="([^"]*)"', legend([mark]))[1] for mark in MARKS}
+    assert fills == {
+        "candidate, proven optimal": MARKS[0].colour,
+        "candidate, undecided": MARKS[1].colour,
+        "not a candidate, undecided": "white",
+        "proven not optimal": "white",
+    }
 
 
 def test_nothing_comes_from_outside(study: Study) -> None:

@@ -497,6 +497,18 @@ def test_failures() -> None:
         compare(law, limits=["exit >= 1"])
 
 
+def test_ctrl_c_in_the_first_run_claims_nothing() -> None:
+    def law(name: str, n: int) -> Any:
+        raise KeyboardInterrupt
+
+    _, found = compare(law)
+    assert not found.stopped
+    assert found.pareto_set is None
+    assert found.candidate_set == ()
+    assert (found.ended, found.runs, found.rounds) == ("interrupted", 0, 0)
+    assert [row.name for row in found.rows] == ["a", "b", "c"]
+
+
 def test_an_option_that_fails_later_is_left_out_and_the_rest_goes_on() -> None:
     def law(name: str, n: int) -> Any:
         if name == "c" and n > 12:
