@@ -475,7 +475,7 @@ BAD = [
     (CHECK.format("formula.xlsx"), "cell B2 has a formula whose value is not in the file"),
     (CHECK.format("word.xlsx"), "word.xlsx row 2: the value of 'efficacy' must be a number"),
     (CHECK.format("true.xlsx"), "row 2: the value of 'efficacy' must be a number, got 'TRUE'"),
-    (CHECK.format("good.csv --sheet May"), "good.csv is no Excel file, so it has no sheet"),
+    (CHECK.format("good.csv --sheet May"), "good.csv is not an Excel file, so it has no sheet"),
     (CHECK.format("good.csv --arm-column amr"), "'amr': did you mean 'arm'? known: "),
     (CHECK.format("good.csv --arm amr"), "'amr': did you mean 'arm'? known: "),
     ("init good.csv --arm amr", "no column 'amr', but 'arm'"),

@@ -341,7 +341,7 @@ def test_exports_of_psips_run(tmp_path) -> None:
     for samples, words in (
         ([], "has no measurements"),
         ([{"round": 1}], "measurement 1 names no option"),
-        ([{"option": "zip", "time": "1"}], "values that are no numbers"),
+        ([{"option": "zip", "time": "1"}], "values that are not numbers"),
     ):
         content = json.loads((tmp_path / "base.json").read_text()) | {"samples": samples}
         broken.write_text(json.dumps(content))

@@ -638,7 +638,7 @@ def test_init_proposes_it_and_plans_go_on(tmp_path: Path) -> None:
     assert draft_design(read_table(tmp_path / "runs.csv"), None, chosen).problem.exact == [
         "threads"
     ]
-    with pytest.raises(InputError, match="one result of each arm tells all"):
+    with pytest.raises(InputError, match="one result of each arm is enough"):
         draft_design(read_table(tmp_path / "runs.csv"), None, {"size": "min"})
 
 

@@ -149,9 +149,9 @@ def test_differences_within_items_are_known_better_than_the_means() -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"covariance": [1, 1]}, "do not go with a covariance"),
-        ({"partial": True}, "do not go with results with holes"),
-        ({"features": [[0.0], [1.0], [2.0], [3.0]]}, "do not go with features"),
+        ({"covariance": [1, 1]}, "cannot be combined with a covariance"),
+        ({"partial": True}, "cannot be combined with missing values"),
+        ({"features": [[0.0], [1.0], [2.0], [3.0]]}, "cannot be combined with features"),
     ],
 )
 def test_what_does_not_go_with_items_is_refused(given, words) -> None:

@@ -509,7 +509,7 @@ def test_logarithms_are_limited_in_their_own_unit() -> None:
         (
             ["toxicity <= 1"],
             {"arms": ["a", "b"], "features": [[1.0], [2.0]], "parameter_set": Ball(1.0)},
-            "limits do not go with arms that have features",
+            "limits cannot be combined with arms that have features",
         ),
         (
             ["toxicity <= 1"],

@@ -306,9 +306,9 @@ def test_a_list_of_parts_that_is_too_large_is_refused(tmp_path, monkeypatch) -> 
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ({"summaries.json": []}, "no log of Inspect: it has no header.json"),
+        ({"summaries.json": []}, "not a log of Inspect: it has no header.json"),
         ({"header.json": {}}, "names no model and task"),
-        ({"header.json": b"[1,"}, "cannot be read: this is no JSON"),
+        ({"header.json": b"[1,"}, "cannot be read: this is not JSON"),
         ({"header.json": b"[" * 100_000}, "nested too deeply"),
         ({"header.json": b'{"eval": 1, "eval": 2}'}, "comes twice"),
         (parts(samples=[]), "no sample with a score"),
@@ -368,7 +368,7 @@ def test_any_values_are_a_table_or_a_sentence(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('{"doc_id": 1, "acc": 1}\n{"acc": 1}\n', "line 2 is no sample"),
+        ('{"doc_id": 1, "acc": 1}\n{"acc": 1}\n', "line 2 is not a sample"),
         ('{"doc_id": 1, "acc": 1}\n[\n', "line 2 cannot be read"),
         ('{"doc_id": 1, "acc": [1, 2]}\n', "no sample with a score"),
     ],
@@ -384,7 +384,7 @@ def test_logs_and_tables_do_not_go_together(tmp_path) -> None:
     log = write(tmp_path / "a.eval", parts(samples=some(3, 0.5)))
     table = tmp_path / "t.csv"
     table.write_text("arm,item,x\na,1,2\n")
-    with pytest.raises(InputError, match=r"t\.csv is no log"):
+    with pytest.raises(InputError, match=r"t\.csv is not a log"):
         read(log, table)
     with pytest.raises(InputError, match="--map is for tables"):
         read(log, maps={"x": "y==1"})

@@ -236,7 +236,7 @@ def test_nothing_depends_on_units() -> None:
         (
             {"partial": True, "covariance": [1, 1]},
             {"stopping": "certified"},
-            "features and results with holes: give one covariance",
+            "features and missing values: give one covariance",
         ),
         ({"covariance": EACH}, {"stopping": "certified"}, "noise that differs from arm to arm"),
         ({"covariance": "per-arm"}, {}, "leave the covariance out, or give one for each arm"),

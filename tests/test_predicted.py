@@ -418,7 +418,7 @@ def test_linear_problems_need_no_bound(bound: Ball | None) -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(InputError, match="does not go with the sampling rule 'ape'"):
+    with pytest.raises(InputError, match="cannot be combined with the sampling rule 'ape'"):
         Rules(stopping="predicted", sampling="ape")
     for calibration in ("sharp", "measured"):
         with pytest.raises(InputError, match="'predicted' has none to choose"):

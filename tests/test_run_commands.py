@@ -270,8 +270,8 @@ def test_metrics() -> None:
         ("acc=acc (.*)", "", "it printed nothing"),
         ("acc=acc (.*)", "acc 1,5", "must be a number, got '1,5'"),
         ("fps=json:a.b", '{"a": {"c": 1}}', "has no 'b'.* there are 'c'"),
-        ("fps=json:a", '{"a": "x"}', "is no number"),
-        ("fps=json:a", "hello", "is no JSON"),
+        ("fps=json:a", '{"a": "x"}', "is not a number"),
+        ("fps=json:a", "hello", "is not JSON"),
         ("size=/no/such/file", "", "cannot read the size of '/no/such/file'"),
     ],
 )

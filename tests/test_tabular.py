@@ -113,16 +113,16 @@ BAD = [
     (b"\n\n;;\n", "r.csv is empty"),
     (
         b"arm;x,y\nA;1,2\n",
-        "semicolons and commas in its header, and the lines below do not tell",
+        "semicolons and commas in its header, and the lines below do not show",
     ),
     (
         b"arm;x,y\nA;1;2\n",
-        "semicolons and commas in its header, and the lines below do not tell",
+        "semicolons and commas in its header, and the lines below do not show",
     ),
     (b'arm,x\n"A,1\n', "r.csv is not a CSV file: "),
     (b"arm,x\nM\xfcller,1\n", "is not in UTF-8: byte 8 cannot be read; save it as 'CSV UTF-8'"),
     (b"\xff\xfea", "is not in UTF-16, as its first bytes say"),
-    (b"arm,x\nA\0,1\n", "r.csv is no table: it has NUL characters"),
+    (b"arm,x\nA\0,1\n", "r.csv is not a table: it has NUL characters"),
     (b"PK\x03\x04 no book", "r.csv cannot be read as an Excel file"),
     (b"PAR1 nothing PAR1", "r.csv cannot be read as a Parquet file"),
     (bytes.fromhex("d0cf11e0a1b11ae1") + b"old", "r.csv is a file of old Excel"),
@@ -179,7 +179,7 @@ def test_one_of_several_sheets(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"unknown sheet of r.csv 'june': did you mean 'June'"):
         read(tmp_path, data, sheet="june")
     assert read(tmp_path, data, sheet="June").lines == [(2, ["B"])]
-    with pytest.raises(InputError, match=r"r.csv is no Excel file, so it has no sheet"):
+    with pytest.raises(InputError, match=r"r.csv is not an Excel file, so it has no sheet"):
         read(tmp_path, "arm\nA\n", sheet="June")
     with pytest.raises(InputError, match=r"r.csv is empty"):
         read(tmp_path, book(("only", [])))

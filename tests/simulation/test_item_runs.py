@@ -197,7 +197,11 @@ def test_the_command_simulates_and_campaigns_keep_items(tmp_path: Path) -> None:
         ("between = 0.6", "between = {seconds = 0.1}", "no entry for objective 'accuracy'"),
         ("between = 0.6", "between = 0.6\nresults = 5", "unknown key of [noise_guess] with"),
         ("covariance = { seconds = 1.0 }", "", "give the guess of the noise a 'covariance'"),
-        ("delta = 0.1", 'delta = 0.1\nnoise = "student"', "does not go with values of 0 or 1"),
+        (
+            "delta = 0.1",
+            'delta = 0.1\nnoise = "student"',
+            "cannot be combined with values of 0 or 1",
+        ),
         ("small = [0.30", "small = [1.30", "must lie between 0 and 1"),
     ],
 )

@@ -78,7 +78,7 @@ def test_a_key_records_once(served: Served) -> None:
         ("tell", '{"arm": "A", "values": {"efficacy": 1, "efficacy": 2}}', 400, "comes twice"),
         ("tell", '{"arm": "A", "values": [1, NaN]}', 400, "NaN is not a number of JSON"),
         ("tell", '{"arm": "A", "values": [1, 1e999]}', 400, "1e999 is too large"),
-        ("tell", "{" * 10, 400, "this is no JSON"),
+        ("tell", "{" * 10, 400, "this is not JSON"),
         ("ask", '{"n": true}', 422, "valid integer"),
         ("ask", '{"expires": true}', 422, "expires"),
         ("ask", '{"anyway": 1}', 422, "valid boolean"),

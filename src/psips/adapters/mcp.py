@@ -66,7 +66,7 @@ def server(store: str, user: str | None = None, read_only: bool = False) -> MCPS
     user : str, optional
         Who records; the login if left out.
     read_only : bool
-        Whether only to list, and to look at studies.
+        Whether to offer only the tools that change nothing.
     """
     made: MCPServer[Any] = MCPServer(
         "psips", instructions=INSTRUCTIONS, version=__version__, log_level="ERROR"

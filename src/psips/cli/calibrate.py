@@ -47,7 +47,7 @@ def calibrate(
         typer.Option(metavar="NAME", help="Only this group of families (repeat for more)."),
     ] = None,
     max_samples: Annotated[
-        int | None, typer.Option(help="Most samples of a run, if fewer than the family allows.")
+        int | None, typer.Option(help="Most measurements of a run, below the family's own.")
     ] = None,
     broken: Annotated[
         bool, typer.Option("--broken", help="Also measure a rule that is broken on purpose.")

@@ -34,7 +34,7 @@ def check(
 ) -> None:
     """Check whether results look as the design assumes.
 
-    It says what to do if they do not, and then ends with code 1.
+    If they do not, it says what to do, and ends with code 1.
     """
     with progress_line("reading"):
         from psips.problem.problem_file import read_problem_file

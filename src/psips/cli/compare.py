@@ -49,8 +49,8 @@ def compare(
         typer.Option(
             "--arm-column",
             "--arm",
-            help="What options are called by.  [default: arm or model; of logs: the model, "
-            "and what differs]",
+            help="Column or setting that names options.  [default: arm or model; of logs: the "
+            "model, and what differs]",
         ),
     ] = None,
     item_column: Annotated[

@@ -53,7 +53,7 @@ def matrix(
     ] = None,
     limit: Annotated[
         list[str] | None,
-        typer.Option(help="What an option must keep, as in 'latency <= 2'; once for each."),
+        typer.Option(help="Exclude options that break it: 'latency <= 2'; once for each."),
     ] = None,
     control: Annotated[
         str | None, typer.Option(help="Arm that limits and percentages are relative to.")
@@ -89,8 +89,8 @@ def matrix(
         Population,
         typer.Option(
             "--of",
-            help="Of which items: like-these, which those of the table stand for; or these, "
-            "if there are no others, so that the end of the table is certain.",
+            help="Pareto set over which items: all like-these, which the table samples; or "
+            "these alone, so that the set is certain once the table is complete.",
         ),
     ] = Population.LIKE_THESE,
     summary: Annotated[

@@ -14,7 +14,7 @@ def mcp(
     store: StoreUrl = DEFAULT,
     who: Who = None,
     read_only: Annotated[
-        bool, typer.Option("--read-only", help="Only list studies, and look at them.")
+        bool, typer.Option("--read-only", help="Offer only the tools that change nothing.")
     ] = False,
 ) -> None:
     """Let an agent work on studies, by the Model Context Protocol.

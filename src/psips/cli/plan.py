@@ -47,7 +47,7 @@ def plan(
         typer.Option(help="Seed of the random numbers; if left out, the file's own, or 0."),
     ] = None,
     max_samples: Annotated[
-        int, typer.Option(help="Most samples of a simulated experiment.")
+        int, typer.Option(help="Most measurements of a simulated experiment.")
     ] = 100_000,
     jobs: Annotated[int, typer.Option(help="Runs at a time; -1 for all cores.")] = 1,
     dask: Annotated[
@@ -58,9 +58,9 @@ def plan(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Say how many samples to expect, before you begin.
+    """Estimate how many measurements an experiment will take.
 
-    It also says which arms they go to, and which near-ties cost most.
+    It also says which arms need most of them, and which near-ties cost most.
 
     With several files, or with --vary, compare the designs: samples, cost and the chance of a
     wrong set side by side.

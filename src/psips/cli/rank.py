@@ -27,7 +27,7 @@ Reference = Annotated[
     typer.Option(
         "--reference",
         metavar="OBJECTIVE=NUMBER",
-        help="Value to be ahead of, one for every objective; the smallest lead counts.",
+        help="Value to beat, one for every objective; the smallest lead counts.",
     ),
 ]
 

@@ -39,7 +39,7 @@ def report(
 ) -> None:
     """Write a report of a study, as one HTML page.
 
-    It has the design, the data, the front, verdicts, how the study went, and checks.
+    It has the design, the results, the front, verdicts, the history, and checks.
     """
     if form is ReportFormat.GITHUB:
         _comment(name, out, overwrite, store)

@@ -89,18 +89,16 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="LIMIT",
-            help="What an option must keep: 'memory <= 100MB', 'exit <= 0'; once for each.",
+            help="Exclude options that break it: 'memory <= 100MB', 'exit <= 0'; repeatable.",
         ),
     ] = None,
     time_limit: Annotated[
         str,
-        typer.Option(
-            "--time-limit", metavar="TIME", help="When to end at the latest: 90s, 1h."
-        ),
+        typer.Option("--time-limit", metavar="TIME", help="Longest time to measure: 90s, 1h."),
     ] = "10min",
     delta: Annotated[float, typer.Option(help="Accepted probability of a wrong set.")] = 0.1,
     warmup: Annotated[
-        int, typer.Option("--warmup", "-w", min=0, help="First runs of each that do not count.")
+        int, typer.Option("--warmup", "-w", min=0, help="First runs of each, not counted.")
     ] = 1,
     prepare: Annotated[
         list[str] | None,
@@ -113,21 +111,21 @@ def run(
     ] = None,
     cleanup: Annotated[
         list[str] | None,
-        typer.Option("--cleanup", "-c", metavar="COMMAND", help="Likewise, after each run."),
+        typer.Option("--cleanup", "-c", metavar="COMMAND", help="Run after each run."),
     ] = None,
     timeout: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="An option of which a run takes longer is out: 10s."),
+        typer.Option(metavar="TIME", help="Exclude options of which a run takes longer: 10s."),
     ] = None,
     name: Annotated[
         list[str] | None,
-        typer.Option("--name", "-n", help="Name of a command, in their order; once for each."),
+        typer.Option("--name", "-n", help="Name of a command; once for each, in order."),
     ] = None,
     shell: Annotated[
         str, typer.Option("--shell", "-S", help="Shell for the commands; none for no shell.")
     ] = "sh",
     stdin: Annotated[
-        Path | None, typer.Option("--input", metavar="FILE", help="What commands read.")
+        Path | None, typer.Option("--input", metavar="FILE", help="Their standard input.")
     ] = None,
     pin: Annotated[
         str | None,
@@ -151,7 +149,7 @@ def run(
     study: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Keep it as a study; the same command line goes on with it."
+            metavar="NAME", help="Keep runs as a study; the same command line goes on with it."
         ),
     ] = None,
     store: StoreUrl = DEFAULT,
@@ -166,14 +164,14 @@ def run(
     ] = None,
     force: Overwrite = False,
     form: Annotated[
-        str, typer.Option("--format", help="What is printed: text, or github (Markdown).")
+        str, typer.Option("--format", help="Format of the output: text, or github (Markdown).")
     ] = "text",
     as_json: Json = False,
 ) -> None:
     """Measure commands until it is known which are Pareto-optimal.
 
-    Runs are interleaved in rounds, so that what the machine does meanwhile cancels. A round
-    measures where it tells most, and it ends once the set is known.
+    Runs are interleaved in rounds, so that what slows the machine cancels. Commands that are
+    hard to tell apart run most often. It ends once the Pareto set is known.
     """
     from psips.cli.run_exports import check_exports, write_exports
     from psips.commands.measuring import Measuring, Question

@@ -59,12 +59,12 @@ def run(
     api_docs: Annotated[
         str,
         typer.Option(
-            help="Who may read what the JSON interface takes and gives: open (everybody), "
+            help="Who may read the description of the JSON interface: open (everyone), "
             "token (who has one), off."
         ),
     ] = "open",
     create: Annotated[
-        bool, typer.Option("--create", help="Make the store if there is none yet.")
+        bool, typer.Option("--create", help="Create the store if there is none yet.")
     ] = False,
 ) -> None:
     """Serve studies to browsers, and to programs as JSON. Ctrl-C ends it."""
@@ -97,7 +97,7 @@ def add(
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Make a token, and print it. It is shown once: only its hash is kept."""
+    """Create a token, and print it. It is shown once: only its hash is kept."""
     from psips.store import open_store
     from psips.store.tokens import Tokens
 

@@ -58,7 +58,7 @@ def simulate(
         Text,
         typer.Option(
             metavar="N",
-            help="Samples that an experiment is expected to take, as 300 or 100:1000: the "
+            help="Measurements that an experiment is expected to take, as 300 or 100:1000: the "
             "threshold is lowest there. If left out, by the number of options.",
         ),
     ] = None,
@@ -90,7 +90,7 @@ def simulate(
     kappa: Annotated[Text, typer.Option(hidden=True)] = None,
     max_samples: Annotated[
         int,
-        typer.Option(help="Most samples of a run; a run that reaches them has not stopped."),
+        typer.Option(help="Most measurements of a run; at these it counts as not stopped."),
     ] = 10**6,
     budget: Annotated[
         Number,
@@ -111,7 +111,7 @@ def simulate(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Simulate experiments. Says how many samples they take, and how often they are wrong.
+    """Simulate experiments. Shows how many measurements they take, and how often they err.
 
     Parameters of a built-in instance are options too, as in `psips simulate near-tie
     --gap 0.03`; `psips instances` lists them. The parameter `seed` is `--instance-seed`.

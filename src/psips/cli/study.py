@@ -95,8 +95,8 @@ def create(
         Population | None,
         typer.Option(
             "--of",
-            help="Of which items: like-these, which those of the list stand for; or these, if "
-            "there are no others.",
+            help="Pareto set over which items: all like-these, which the list samples; or "
+            "these alone.",
         ),
     ] = None,
     expected_results: Annotated[
@@ -344,7 +344,7 @@ def withdraw(
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Withdraw a result: it counts no more, but stays in the log."""
+    """Withdraw a result: it no longer counts, but stays in the log."""
     with open_study(name, store, who) as opened:
         receipt = opened.withdraw(ticket=ticket, result=result, reason=reason, key=key)
         plain = {"withdrawn": 1 - receipt.known, "stopped": receipt.stopped}
@@ -362,7 +362,7 @@ def cancel(
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Take back tickets: they no longer count as pending."""
+    """Cancel tickets that will have no result."""
     with open_study(name, store, who) as opened:
         opened.cancel(*tickets, reason=reason, key=key)
     show({"cancelled": tickets}, f"cancelled {', '.join(tickets)}", as_json)
@@ -385,7 +385,7 @@ def close(
 
 @study.command(epilog=examples("psips study status trial", "psips study status trial --json"))
 def status(name: Name, store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
-    """Say what is known, and how far it is to the stop."""
+    """Show what is known, and how far it is to the stop."""
     from psips.study.plain import status_data
 
     with open_study(name, store) as opened:
@@ -398,7 +398,7 @@ def status(name: Name, store: StoreUrl = DEFAULT, as_json: Json = False) -> None
 
 @study.command("list", epilog=examples("psips study list --store sqlite:///lab.db"))
 def list_studies(store: StoreUrl = DEFAULT, as_json: Json = False) -> None:
-    """List the studies of a store, and how far they have come."""
+    """List the studies of a store, and how far each has come."""
     from psips.cli.overview import as_table, overview
 
     with loading():

@@ -36,7 +36,7 @@ def confirm(
     store: StoreUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Confirm a result, or a change, that waits for a second person."""
+    """Confirm a held result, or another person's change."""
     with open_study(name, store, who) as opened:
         receipt = opened.confirm(result=result, event=event, reason=reason, key=key)
     data = {"confirmed": 1 - receipt.known, "stopped": receipt.stopped}

@@ -26,12 +26,12 @@ Reason = Annotated[str, typer.Option(help="Why; the log keeps it.")]
 Key = Annotated[
     str | None,
     typer.Option(
-        help="Any text of yours: a command repeated with the same key is recorded once."
+        help="Any text you choose: a command repeated with the same key is recorded once."
     ),
 ]
 Who = Annotated[
     str | None,
-    typer.Option("--as", help="Who does it; the log keeps it. Your login if left out."),
+    typer.Option("--as", help="Who does this, for the log; your login if left out."),
 ]
 Overwrite = Annotated[
     bool, typer.Option("--force", "--overwrite", help="Overwrite a file that exists.")

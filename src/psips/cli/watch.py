@@ -28,7 +28,7 @@ NOT_DONE = 1
 def watch(
     name: Name,
     every: Annotated[
-        float, typer.Option(metavar="SECONDS", help="How often to look for something new.")
+        float, typer.Option(metavar="SECONDS", help="Time between two updates.")
     ] = 1.0,
     on_stop: Annotated[
         str | None,
@@ -42,7 +42,7 @@ def watch(
 ) -> None:
     """Show a study while it runs.
 
-    Its front, probabilities, and how long it takes. Ends when the study stops
+    Shows its front, probabilities, and how long it will take. Ends when the study stops
     (code 3) or is closed (code 0); with Ctrl-C before.
     """
     from psips.errors import InputError

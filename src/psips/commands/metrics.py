@@ -238,7 +238,7 @@ def _from_json(what: str, path: str, output: str) -> float:
             ) from None
     number = as_float(found)
     if number is None or not math.isfinite(number):
-        raise InputError(f"{what}: {quote(path)} is no number, but {quote(found)}")
+        raise InputError(f"{what}: {quote(path)} is not a number, but {quote(found)}")
     return number
 
 
@@ -257,4 +257,4 @@ def _last_json(what: str, output: str) -> Any:
                 except ValueError:
                     continue
             break
-    raise InputError(f"{what}: the output is no JSON, and does not end in any")
+    raise InputError(f"{what}: the output is not JSON, and does not end in any")

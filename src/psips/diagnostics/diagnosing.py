@@ -54,7 +54,7 @@ def diagnose(
     arms : (N,) array of int
         Positions in ``problem.arms``, in the order of time.
     values : (N, d) array
-        In the user's orientation; results with holes (NaN) are left out.
+        In the user's orientation; missing values (NaN) are left out.
     places : sequence of str
         What to call each result, as in "line 7".
     level : float

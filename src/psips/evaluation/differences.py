@@ -336,7 +336,7 @@ def _options(base: Scores, new: Scores) -> tuple[list[tuple[str, str]], list[str
             return [(base.arms[0], new.arms[0])], [said]
         raise InputError(
             f"the two have no option in common: {listing(base.arms)} and "
-            f"{listing(new.arms)}; say with --arm what options are called by"
+            f"{listing(new.arms)}; name with --arm the column or setting that names the options"
         )
     notes = []
     for arms, others, what in ((base.arms, new.arms, "gone"), (new.arms, base.arms, "new")):

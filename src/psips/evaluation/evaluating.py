@@ -357,7 +357,7 @@ class _Work:
             raise InputError(
                 f"every call failed, {len(self.failures):,} in all, the last (arm "
                 f"{quote(arm)}, item {quote(item)}) with {type(error).__name__}: {error}; "
-                f"mend the function that is called"
+                f"fix the function that is called"
             ) from error
         known = bool(session.candidate_set)
         ended = known and nothing_left and session.has_room
@@ -430,5 +430,5 @@ class _Work:
         if self.in_a_row[ticket.arm] >= MAX_FAILURES:
             raise InputError(
                 f"{MAX_FAILURES} calls of arm {quote(ticket.arm)} failed one after the other, "
-                f"the last with {type(error).__name__}: {error}; mend it, or leave the arm out"
+                f"the last with {type(error).__name__}: {error}; fix it, or leave the arm out"
             ) from error

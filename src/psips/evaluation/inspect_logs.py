@@ -76,7 +76,7 @@ def read_inspect_json(path: Path) -> Log:
     data = _json(name, read_bytes("the log", path))
     if not (isinstance(data, dict) and isinstance(data.get("eval"), dict)):
         raise InputError(
-            f"{name} is no log of Inspect: it has no entry 'eval'; logs are .eval or .json "
+            f"{name} is not a log of Inspect: it has no entry 'eval'; logs are .eval or .json "
             "files of Inspect, or samples_*.jsonl of lm-evaluation-harness"
         )
     samples = data.get("samples")
@@ -170,7 +170,7 @@ def _from_archive(path: Path, parts: _Parts) -> Log:
     elif START in there:  # the evaluation has not ended
         header = {**_mapping(parts.read(START)), "status": "started"}
     else:
-        raise InputError(f"{shown(path)} is no log of Inspect: it has no {HEADER}")
+        raise InputError(f"{shown(path)} is not a log of Inspect: it has no {HEADER}")
     journal = sorted(
         (n for n in there if n.startswith(JOURNAL) and n.endswith(".json")),
         key=lambda n: (len(n), n),
@@ -190,7 +190,7 @@ def _log(path: Path, header: Mapping[str, Any], samples: Iterable[Any]) -> Log:
     about = _mapping(header.get("eval"))
     model, task = str(about.get("model") or ""), str(about.get("task") or "")
     if not model or not task:
-        raise InputError(f"{shown(path)} is no log of Inspect: it names no model and task")
+        raise InputError(f"{shown(path)} is not a log of Inspect: it names no model and task")
     names = {
         MODEL: model,
         TASK: task,

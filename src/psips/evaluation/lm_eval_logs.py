@@ -78,7 +78,7 @@ def _row(path: Path, number: int, line: str) -> dict[str, Any]:
         raise InputError(f"{shown(path)} line {number} cannot be read: {error}") from None
     if not isinstance(row, dict) or "doc_id" not in row:
         raise InputError(
-            f"{shown(path)} line {number} is no sample of lm-evaluation-harness: it has no "
+            f"{shown(path)} line {number} is not a sample of lm-evaluation-harness: it has no "
             f"'doc_id', but {quote(line[:60])}"
         )
     return row

@@ -80,7 +80,7 @@ def find_logs(files: Sequence[str | PathLike[str]]) -> list[tuple[Path, str]]:
         else:
             others.append(path)
     if found and others:
-        raise InputError(f"{shown(others[0])} is no log of an evaluation, as the others are")
+        raise InputError(f"{shown(others[0])} is not a log of an evaluation, as the others are")
     return list(dict(found).items())
 
 

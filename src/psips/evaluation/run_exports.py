@@ -43,7 +43,7 @@ def read_run(path: Path, metrics: list[str]) -> Scores:
             raise InputError(f"{name}: measurement {number} names no option")
         values = [one.get(metric) for metric in chosen]
         if not all(isinstance(value, int | float | None) for value in values):
-            raise InputError(f"{name}: measurement {number} has values that are no numbers")
+            raise InputError(f"{name}: measurement {number} has values that are not numbers")
         row = [float("nan") if value is None else float(value) for value in values]
         item = f"{path}, round {one.get('round')}"
         cells.setdefault((one["option"], (item,)), []).append(row)

@@ -37,10 +37,10 @@ def read_json(text: str | bytes, constants: bool = False) -> Any:
     except InputError:
         raise
     except UnicodeDecodeError:
-        raise InputError("this is no JSON: it is not written in UTF-8") from None
+        raise InputError("this is not JSON: it is not written in UTF-8") from None
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
-        raise InputError(f"this is no JSON: {error.msg[:100]} ({place})") from None
+        raise InputError(f"this is not JSON: {error.msg[:100]} ({place})") from None
     except ValueError as error:  # a whole number of thousands of digits
         raise InputError(f"this JSON cannot be read: {str(error)[:200]}") from None
 

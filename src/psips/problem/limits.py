@@ -80,8 +80,8 @@ def read_limits(
         found += _read(metrics, scales, control, " ".join(text.split()))
     if found and not unstructured:
         raise InputError(
-            "limits do not go with arms that have features: leave out the features, or "
-            "the limits"
+            "limits cannot be combined with arms that have features: leave out the features, "
+            "or the limits"
         )
     limited = {limit.metric for limit in found}
     for c, direction in enumerate(directions):

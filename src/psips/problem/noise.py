@@ -130,7 +130,7 @@ def check_noise_of_fit(noise: str, joint: bool, n: int, d: int) -> None:
         )
     if joint and n * d > WIDEST:
         raise InputError(
-            f"with features, results with holes and noise of each arm's own are reckoned with "
+            f"with features, missing values and noise of each arm's own are reckoned with "
             f"for {WIDEST // d:,} answers in {d} objectives at most, got {n:,}: give one "
             f"covariance for all arms and complete results, or ask about fewer answers"
         )

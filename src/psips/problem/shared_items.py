@@ -17,9 +17,9 @@ def check_items(unstructured: bool, noise: str, guess: object, partial: bool) ->
             "leave it out, so that the variance between items and within them is estimated"
         )
     elif partial:
-        what, instead = "results with holes", "leave such results out, or the items"
+        what, instead = "missing values", "leave such results out, or the items"
     if what:
-        raise InputError(f"items shared by the arms do not go with {what}: {instead}")
+        raise InputError(f"items shared by the arms cannot be combined with {what}: {instead}")
 
 
 def check_number_of_arms(K: int, d: int) -> None:

@@ -195,8 +195,8 @@ class Rules:
             )
         if stopping.predicts and sampling.baseline:
             raise InputError(
-                f"the stopping rule {self.stopping!r} does not go with the sampling rule "
-                f"{self.sampling!r}, a baseline with rounds of its own: choose stopping="
+                f"the stopping rule {self.stopping!r} cannot be combined with the sampling "
+                f"rule {self.sampling!r}, a baseline with rounds of its own: choose stopping="
                 f"'certified', which is proven too, or leave sampling at its default"
             )
         if stopping.partner not in ("", self.sampling):

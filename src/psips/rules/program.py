@@ -95,7 +95,7 @@ def check_noise(
     elif problem.covariance.ndim == 3:
         what = "noise that differs from arm to arm"
     elif problem.partial:
-        what = "results with holes"
+        what = "missing values"
     else:
         return
     if not SAMPLING[sampling].any_noise:
@@ -131,7 +131,7 @@ def check_noise(
         )
     if problem.prior is not None or problem.parameter_set is not None:
         given = "a prior" if problem.prior is not None else "a parameter set"
-        raise InputError(f"{given} does not go with {what}: leave it out")
+        raise InputError(f"{given} cannot be combined with {what}: leave it out")
 
 
 def check_tolerance(

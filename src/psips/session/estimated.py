@@ -117,7 +117,7 @@ def _products(problem: Problem, engine: Engine, arms: range) -> tuple[Floats, Fl
 
 
 def _products_of_joint(problem: Problem, engine: JointEngine) -> tuple[Floats, Floats]:
-    """Return the same of results with holes, by the covariance as it was estimated."""
+    """Return the same of missing values, by the covariance as it was estimated."""
     counts = engine.belief.noise_estimate.count.sum(axis=0)
     freedom = np.maximum(counts - engine.model.h, 0.0) * engine.ready
     turn = np.outer(problem.signs, problem.signs)

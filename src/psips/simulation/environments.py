@@ -147,8 +147,8 @@ class GaussianEnvironment(Environment):
         self._binary = np.array([scale.binary for scale in problem.scales])
         if self._binary.any() and noise != "gaussian":
             raise InputError(
-                f"noise of the shape {noise!r} does not go with objectives that are 0 or 1: "
-                "leave the shape out"
+                f"noise of the shape {noise!r} cannot be combined with objectives that are 0 "
+                "or 1: leave the shape out"
             )
         rates = self.means[:, self._binary]
         for i, c in np.argwhere((rates < 0.0) | (rates > 1.0)):
@@ -305,8 +305,8 @@ class ItemEnvironment(Environment):
             raise InputError("the means of values of 0 or 1 must lie between 0 and 1")
         if self._binary.any() and shape != "gaussian":
             raise InputError(
-                f"noise of the shape {shape!r} does not go with values of 0 or 1 that share "
-                f"items: leave the shape out"
+                f"noise of the shape {shape!r} cannot be combined with values of 0 or 1 that "
+                f"share items: leave the shape out"
             )
         self._kind = SCATTERED[shape]
 

@@ -83,7 +83,7 @@ def withdrawal(find: Find, reason: str) -> Change:
 
 
 def cancellation(tickets: Sequence[str], reason: str) -> Change:
-    """Take back tickets."""
+    """Cancel tickets."""
     reason = read_text("a reason", reason)
     names = list(dict.fromkeys(map(id_of, tickets)))
     given = {"tickets": names, "reason": reason}

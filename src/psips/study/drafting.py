@@ -472,7 +472,7 @@ def _check_noise(
     if len(fixed) == len(objectives):
         raise InputError(
             f"all results of an arm are the same in {listing(fixed)}, so there is no noise to "
-            "estimate: one result of each arm tells all; add an objective that has noise"
+            "estimate: one result of each arm is enough; add an objective that has noise"
         )
 
 

@@ -485,7 +485,7 @@ class Study:
         Parameters
         ----------
         result, event : int
-            Number of the held result, or of the event that waits for a second person.
+            Number of the held result, or of the correction or withdrawal to confirm.
         reason : str
             For the log.
         key : str, optional
@@ -495,7 +495,7 @@ class Study:
         return self._change(changes.confirmation(result, event, user, reason), key)
 
     def cancel(self, *tickets: Ticket | str, reason: str = "", key: str | None = None) -> None:
-        """Take back tickets, or ids, without a result to come: they no longer are pending."""
+        """Cancel tickets, or ids, that will have no result: they no longer count as pending."""
         self._change(changes.cancellation(tickets, reason), key)
 
     def close(self, reason: str = "", *, key: str | None = None) -> None:

@@ -267,7 +267,7 @@ class _Game:
         each = problem.covariance is not None and problem.covariance.ndim == 3
         if each and not problem.unstructured:
             raise InputError(
-                "how hard a problem with features is can be reckoned for one covariance of all "
+                "how hard a problem with features is can be computed for one covariance of all "
                 "arms, not for one of each: give one"
             )
         self.problem = problem

@@ -106,8 +106,8 @@ class Grid(NamedTuple):
         if self.separator == "\t" and all(THOUSANDS.fullmatch(cell) for _, cell in commas):
             raise InputError(
                 f"{self.place(commas[0][0])}: {quote(commas[0][1])} may have a decimal comma "
-                "or a comma between thousands, and no other number of the file tells: write "
-                "decimal points, or separate the cells by semicolons"
+                "or a comma between thousands, and no other number of the file shows which: "
+                "write decimal points, or separate the cells by semicolons"
             )
         lines = [
             (

@@ -34,7 +34,7 @@ def read_grid(
 def parse_grid(name: str, data: bytes, what: str, sheet: str | None = None) -> Grid:
     """Read a table from the bytes of a file; ``what`` names it in a message about its bytes."""
     if sheet is not None and not data.startswith(ZIP):
-        raise InputError(f"{name} is no Excel file, so it has no sheet: leave --sheet out")
+        raise InputError(f"{name} is not an Excel file, so it has no sheet: leave --sheet out")
     if data.startswith(ZIP):
         from psips.input.tabular.excel import read_excel
 

@@ -25,7 +25,7 @@ def read_separated(name: str, what: str, data: bytes) -> Grid:
     """Read a text file; ``what`` names it in a message about its bytes."""
     text = _decoded(what, data)
     if "\0" in text:
-        raise InputError(f"{name} is no table: it has NUL characters")
+        raise InputError(f"{name} is not a table: it has NUL characters")
     first, skipped = TOLD.match(text), 0
     if first is not None:
         text, skipped = text[first.end() :], 1
@@ -63,7 +63,7 @@ def _separator(name: str, text: str) -> str:
         return even[0]
     raise InputError(
         f"{name} has {' and '.join(SEPARATORS[one] for one in found)} in its header, and "
-        "the lines below do not tell which of them separate the cells: put names that have "
+        "the lines below do not show which of them separates the cells: put names that have "
         "such a character in quotes"
     )
 
