@@ -11,22 +11,22 @@ WORST = 3  # cells listed for each rule
 
 TITLE = "# Calibration"
 INTRODUCTION = """\
-How often each stopping rule errs compared with its delta, with the default sampling, on
+How often each stopping rule is wrong, compared with its delta, with the default sampling, on
 families of instances that were chosen to be hard for one rule or another. Written by
-`psips lab calibrate`; [every cell]({table}) is in a table that can be searched. An error is a
-run that stopped with a wrong set before the cap; intervals are Clopper-Pearson's, 95%, of its
-chance. A cell is named so that it can be run again: `worse d=6 gap=0.3` is
-`psips simulate worse --d 6 --gap 0.3`, and a goal or a budget is an option of that too;
-differences are in standard deviations of one measurement.
+`psips lab calibrate`; [every cell]({table}) is in a searchable table. An error is a run that
+stopped with a wrong set before the cap; intervals of its probability are Clopper-Pearson's,
+95%. The name of a cell says how to run it again: `worse d=6 gap=0.3` is
+`psips simulate worse --d 6 --gap 0.3`; goals and budgets are options of that command too.
+Differences are in standard deviations of one measurement.
 
 A rule is *validated* by these simulations if the upper end of the interval is at most delta in
 every cell with enough runs to tell, that is, where no error at all would give such an upper end
-and at least half of the runs stop (or a cap is set at which hardly any can be expected to). It
+and at least half of the runs stop (or the cap is set where hardly any can be expected to). It
 is *broken* if the whole interval lies above delta in some cell, and *not settled* otherwise.
-No table can replace a proof: `posterior proven`, `glr proven`, `certified` and `predicted` have
-one, for Gaussian noise of the covariance given, and `certified` for unknown Gaussian noise, and
-for binary results; `bayes` promises a posterior probability, not an error rate; the others
-promise nothing beyond this page."""
+No table can replace a proof. `posterior proven`, `glr proven`, `certified` and `predicted` are
+proven for Gaussian noise of the covariance given, and `certified` also for unknown Gaussian
+noise and for binary results. `bayes` promises a posterior probability, not an error rate; the
+others promise nothing beyond this page."""
 
 
 def markdown(rows: Sequence[Row], table: str = "calibration.csv") -> str:

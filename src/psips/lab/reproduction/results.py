@@ -21,24 +21,22 @@ if TYPE_CHECKING:
 INTRODUCTION = """\
 # Results
 
-This page is written by a command from the files of one campaign; none of its numbers was typed.
+A command writes this page from the files of one campaign.
 
 <!-- not run: it takes half an hour -->
 ```sh
 {command}
 ```
 
-In every cell all rules meet the same noise: the n-th result of an arm depends on the run's
-number, the arm and n alone. Samples are means over the runs with a 95% interval; the interval
-of the chance of an error is Clopper and Pearson's; microseconds are those of a round in one
-worker while the others were at work. A run that reached its cap counts
-with the cap: the mean is then *at least* what is given.
-"Published PSIPS" is its learner, stopping rule and calibration, with C-tracking. That fewer
-samples are a merit is true of rules that keep delta alone: [calibration](calibration.md) has
-those that do not keep it everywhere, the published one among them.
-A statement is *not settled* if the 95% interval of what it is about reaches both sides. [All
-statements]({statements}) and [the samples of every cell]({cells}) are in tables that can be
-searched; those that do not hold are below.
+In every cell all rules get the same noise: the n-th result of an arm depends only on the run's
+number, the arm and n. Samples are means over the runs with a 95% interval; intervals of error
+rates are Clopper-Pearson; microseconds are those of a round in one worker while the others were
+busy. A run that reached its cap counts with the cap: the mean is then *at least* what is given.
+"Published PSIPS" is its learner, stopping rule and calibration, with C-tracking. Compare
+samples only between rules that keep delta; the published one does not everywhere
+([calibration](calibration.md)). A statement is *not settled* if its 95% interval reaches both sides.
+[All statements]({statements}) and [the samples of every cell]({cells}) are in searchable tables;
+those that do not hold are below.
 """
 SAMPLES = ["figure", "cell", "delta", "rule", "stop", "mean samples", "median"]
 SAMPLES += ["of the oracle's", "stopped", "errors", "us a round"]
