@@ -34,9 +34,9 @@ rates are Clopper-Pearson; microseconds are those of a round in one worker while
 busy. A run that reached its cap counts with the cap: the mean is then *at least* what is given.
 "Published PSIPS" is its learner, stopping rule and calibration, with C-tracking. Compare
 samples only between rules that keep delta; the published one does not everywhere
-([calibration](calibration.md)). A statement is *not settled* if its 95% interval reaches both sides.
-[All statements]({statements}) and [the samples of every cell]({cells}) are in searchable tables;
-those that do not hold are below.
+([calibration](calibration.md)). A statement is *not settled* if its 95% interval reaches both
+sides. [All statements]({statements}) and [the samples of every cell]({cells}) are in searchable
+tables; those that do not hold are below.
 """
 SAMPLES = ["figure", "cell", "delta", "rule", "stop", "mean samples", "median"]
 SAMPLES += ["of the oracle's", "stopped", "errors", "us a round"]
