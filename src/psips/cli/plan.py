@@ -92,7 +92,7 @@ def plan(
     total = runs * len({chosen.delta, *deltas})
     if planning.equal_rules(chosen) is not None:
         total += min(runs, planning.EQUAL_RUNS)
-    with on_dask(dask), progress_bar("working out T*", total) as line:
+    with on_dask(dask), progress_bar("working out a lower bound", total) as line:
         found = planning.plan(
             design,
             deltas=deltas,
@@ -137,6 +137,9 @@ def _show(found: Plan, name: str) -> None:
             "linear model", f"misses the guess by up to {found.misfit:.2g} sd of a measurement"
         )
     console.print(table)
+    console.print(
+        "T*: how hard it is to tell the set from all others; samples grow with it", style="dim"
+    )
     console.print()
     _forecasts(found)
     console.print()

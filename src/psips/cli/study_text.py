@@ -44,6 +44,7 @@ def values_of(opened: Study, given: list[str] | None) -> dict[str, float]:
 def status_lines(opened: Study, known: Status, found: str) -> str:
     """Say what is known of a study, which tickets are open, and what waits."""
     from psips.session.status_text import WIDTH, cut
+    from psips.session.tolerance_report import worth_saying
 
     waiting, state = opened.open_tickets(), opened.state
     shown = [
@@ -63,9 +64,9 @@ def status_lines(opened: Study, known: Status, found: str) -> str:
         waits += "waits for another person to confirm it\n"
     if waits:
         text += f"{waits}\n"
-    saved = [str(one) for one in opened.savings() if one.stopped is not None]
+    saved = worth_saying(opened.savings())
     if saved:
-        text += "\n".join(wrap(one_line("; ".join(saved)), WIDTH)) + "\n\n"
+        text += "\n".join(wrap(one_line(saved), WIDTH)) + "\n\n"
     if found:  # by the diagnostics
         text += f"{found} (psips report says more)\n\n"
     return f"{text}{counted(state.seq, 'event')}, the last has hash\n{state.hash}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psips._core import students_quantile
 from psips.aliases import Floats
 from psips.commands.evidence import Claim, claims_of, errors_of_leads, ratio_text
 from psips.commands.found import BEATEN, FRONT, OPEN, OUT, Estimate, Found, Row, sentence
@@ -111,24 +112,21 @@ def _rows(
     undecided: set[str] | None,
     labels: Labels,
 ) -> list[Row]:
-    from scipy.special import stdtrit
-
     problem = known.problem
     counts = Counter(one.option for one in known.samples)
     rows = []
-    for arm in problem.arms:
+    for place, arm in enumerate(problem.arms):
         own = np.array([one.values for one in known.samples if one.option == arm])
         estimates = {}
         for c, metric in enumerate(metrics):
             mean, se = math.nan, math.nan
             if status is not None:
                 label = problem.labels[c]
-                place = status.arms.index.get_loc(arm)
-                mean = float(status.arms[f"{label} estimate"].to_numpy(float)[place])
-                se = float(status.arms[f"{label} se"].to_numpy(float)[place])
+                mean = float(status.arm_columns[f"{label} estimate"][place])
+                se = float(status.arm_columns[f"{label} se"][place])
             elif len(own):
                 mean = float(np.mean(np.log(own[:, c]) if metric.log else own[:, c]))
-            by = se * float(stdtrit(max(counts[arm] - 1, 1), 1.0 - known.delta / 2.0))
+            by = se * students_quantile(max(counts[arm] - 1, 1), known.delta / 2.0)
             ends = [mean, mean - by, mean + by]
             turned = [math.exp(x) if metric.log else x for x in ends]
             if metric.exact and len(own):
@@ -136,8 +134,7 @@ def _rows(
             estimates[metric.name] = Estimate(*turned)
         chance = math.nan
         if status is not None:
-            place = status.answers.index.get_loc(arm)
-            chance = float(status.answers["probability"].to_numpy(float)[place])
+            chance = float(status.answer_columns["probability"][place])
         role = FRONT if arm in members else BEATEN
         unsure = math.isnan(chance) or 1.0 - SURE < chance < SURE
         if arm in undecided if undecided is not None else unsure:
@@ -194,8 +191,6 @@ def _in_order(rows: list[Row], metrics: list[Metric]) -> list[Row]:
 
 def _with_ratios(rows: list[Row], metrics: list[Metric], known: Measurements) -> list[Row]:
     """Compare every option with the best in the first metric, within rounds."""
-    from scipy.special import stdtrit
-
     first = next(metric for metric in metrics if metric.direction != "limit")
     names = list(known.judged.noisy.objectives)
     if not first.log or len(rows) < 2:
@@ -208,7 +203,7 @@ def _with_ratios(rows: list[Row], metrics: list[Metric], known: Measurements) ->
     for row, error in zip(rows, errors.tolist(), strict=True):
         worse = -lead(row, rows[0], first)
         free = max(min(row.runs, rows[0].runs) - 1, 1)
-        by = error * float(stdtrit(free, 1.0 - known.delta / 2.0))
+        by = error * students_quantile(free, known.delta / 2.0)
         ends = (math.exp(worse), math.exp(worse - by), math.exp(worse + by))
         found.append(replace(row, ratio=Estimate(*ends)))
     return found
@@ -251,10 +246,12 @@ def _notes(
     if status is not None and status.tolerated is not None and known.stopped:
         pairs = status.tolerated.replaceable
         if pairs:
-            said = ", ".join(
-                f"{labels[z]} ({labels[x]} seems to match it)" for z, x in pairs.items()
-            )
-            notes.append(f"Within the tolerance you may not need {said}.")
+            said = []
+            for x in dict.fromkeys(pairs.values()):
+                matched = [z for z, by in pairs.items() if by == x]
+                it = "it" if len(matched) == 1 else "them"
+                said.append(f"{sentence(matched, labels)} ({labels[x]} seems to match {it})")
+            notes.append(f"Within the tolerance you may not need {', '.join(said)}.")
     notes += noise_notes(known, metrics, labels)
     if not known.problem.has_items:
         notes.append(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -107,19 +108,18 @@ def _claim(problem: Problem, z: int, members: list[int], lose: Floats, escape: F
 
 def ratio_text(session: Session, one: str, other: str, level: float) -> list[str]:
     """Compare two options in every metric that has noise, the ratio with its interval."""
-    from scipy.special import ndtri
-
     leads = leads_of(session)
     if leads is None:
         return []
     problem, parts = session.problem, []
+    deviations = NormalDist().inv_cdf(0.5 + level / 2.0)
     a, b = problem.arm_index(one), problem.arm_index(other)
     for k, c in enumerate(leads.metrics):
         variance = float(leads.variances[a, b, k])
         if variance == 0.0:
             continue
         lead = float(leads.means[a, b, k]) * float(problem.signs[c])
-        by = math.sqrt(variance) * float(ndtri(0.5 + level / 2.0))
+        by = math.sqrt(variance) * deviations
         name = problem.objectives[c]
         if problem.scales[c].log:
             parts.append(f"{name}: ratio {math.exp(lead):.3g} ±{100.0 * math.expm1(by):.2g}%")

@@ -154,6 +154,13 @@ def _check_apart(options: Sequence[Option]) -> None:
             "there is one option, and nothing to compare it with: give several commands, or a "
             "parameter with several values (-P level=1,6,9)"
         )
+    once: dict[tuple[str, str, str], int] = {}
+    for place, one in enumerate(options, 1):
+        seen = once.setdefault((one.command, one.prepare, one.cleanup), place)
+        if seen != place:
+            raise InputError(
+                f"commands {seen} and {place} are the same, {quote(one.command)}: give it once"
+            )
     first: dict[str, int] = {}
     for place, one in enumerate(options, 1):
         seen = first.setdefault(one.name, place)

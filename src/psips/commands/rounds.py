@@ -121,9 +121,7 @@ class Measurements:
         self.round = max(self.round, samples[-1].round)
 
     def _tell_session(self, samples: Sequence[Sample]) -> None:
-        import pandas as pd
-
-        self.session.tell(pd.DataFrame(self._rows(samples)))
+        self.session.tell(self._rows(samples))
         self.samples += samples
 
     def _rows(self, samples: Sequence[Sample]) -> list[dict[str, Any]]:

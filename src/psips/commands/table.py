@@ -16,6 +16,11 @@ RATIO = "\N{MULTIPLICATION SIGN}best"  # title of the column of ratios
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
+def word(row: Row, stopped: bool) -> str:
+    """Say of an option whether it is in the set, or ahead so far."""
+    return "ahead" if row.role == FRONT and not stopped else WORDS[row.role]
+
+
 class Cells(NamedTuple):
     """One row of the table."""
 

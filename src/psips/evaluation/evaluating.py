@@ -103,6 +103,8 @@ class Evaluation:
             if these and self.session.items is not None and self.session.items.all_told:
                 promise, these = "nothing is left to chance", f"{these}, for certain"
             said = [f"stopped after {of} ({promise})", f"Pareto set{these}: {names}"]
+            if these == " of these items":
+                said.append("calls that were not made are taken to be like the others")
         elif self.pareto_set is not None and self.session.of == THESE:
             said = [
                 f"nothing is left to call, after {of}",
@@ -118,6 +120,9 @@ class Evaluation:
             ]
         else:
             said = [f"ended without a stop, after {of}", f"candidate set: {names}"]
+        doubt = self.session.status().few_items
+        if doubt:
+            said.append(doubt)
         if self.failures:
             arm, item, error = self.failures[-1]
             said.append(

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psips.diagnostics.few_items import doubt_text, few_items
 from psips.errors import InputError, counted, listing, quote, unknown
 from psips.evaluation.cutoffs import find_cutoff
-from psips.evaluation.few_items import doubt_of_few_items
 from psips.evaluation.intervals import FEWEST_ITEMS
 from psips.evaluation.layout import estimates_of, laid_out, legend_of, marked
 from psips.evaluation.scores import Scores
@@ -438,9 +438,18 @@ def _notes(
         if directions.get(metric) != "max":  # the best of scores are full marks
             cutoff = find_cutoff(scores, c, metric in log)
             notes += [] if cutoff is None else [str(cutoff)]
-        doubt = doubt_of_few_items(scores, c, metric in log)
+        doubt = _doubt_of_few_items(scores, c, metric in log)
         notes += [doubt] if doubt else []
     return notes
+
+
+def _doubt_of_few_items(scores: Scores, c: int, log: bool) -> str:
+    """Say of which options a few items make up the mean of a metric; "" if of none."""
+    metric, values = scores.metrics[c], scores.values[..., c]  # (K, J)
+    positive = bool((values[~np.isnan(values)] > 0.0).all())
+    found = few_items(np.log(values) if log and positive else values)
+    instead = f"; --log {word(metric)} compares logarithms" if positive and not log else ""
+    return doubt_text(metric, [scores.arms[a] for a in found], instead)
 
 
 def _incomplete(scores: Scores) -> list[str]:

@@ -26,6 +26,15 @@ def is_frame(given: Any) -> bool:
     return hasattr(given, "columns") and hasattr(given, "to_numpy")
 
 
+def are_rows(given: Any) -> bool:
+    """Whether something is a list of results, each a mapping."""
+    return (
+        isinstance(given, list | tuple)
+        and bool(given)
+        and all(isinstance(one, Mapping) for one in given)
+    )
+
+
 def nothing_told(arm: object, values: object = None) -> InputError:
     """Build the error for a call of tell that lacks the arm, its values, or both.
 
@@ -216,6 +225,30 @@ def read_results(problem: Problem, given: Any) -> Results:
     for row in np.flatnonzero(np.isnan(values).all(axis=1)).tolist():
         raise InputError(f"row {row + 1} of the results has no value in any objective")
     return Results(arms, values)
+
+
+def read_rows(problem: Problem, given: Sequence[Mapping[str, Any]]) -> Results:
+    """Read many results from mappings, each with the arm and a value for each objective.
+
+    Keys that are neither are left alone, as columns of a table are.
+
+    Examples
+    --------
+    >>> problem = Problem(objectives=["taste"], covariance=[1], arms=["green", "black"])
+    >>> read_rows(problem, [{"arm": "black", "taste": 4, "day": 1}]).values.tolist()
+    [[4.0]]
+    """
+    arms, values = [], []
+    for number, row in enumerate(given, start=1):
+        try:
+            if ARM not in row:
+                raise InputError(f"there is no {quote(ARM)}, only {listing(map(str, row))}")
+            arms.append(problem.arm_index(row[ARM]))
+            own = {name: row[name] for name in problem.objectives if name in row}
+            values.append(read_values(problem, own))
+        except InputError as error:
+            raise InputError(f"row {number} of the results: {error}") from None
+    return Results(np.array(arms, np.int64), np.array(values))
 
 
 def _names_arms(index: Any) -> bool:

@@ -31,6 +31,7 @@ from psips.rules.promises import (
 )
 from psips.rules.stopping import PROVEN
 from psips.session.estimated import spread
+from psips.session.tolerance_report import worth_saying
 from psips.study import Study
 from psips.study.inputs import now, stamp
 from psips.study.state import State
@@ -85,7 +86,7 @@ def report(
         design_of(state),
         _measured(state, known, at),
         _noise(state.problem, known),
-        _assumptions(study.diagnosis()),
+        _assumptions(study.diagnosis(), known.few_items),
         changes(state, events),
         log(found, state),
         _course(study),
@@ -137,12 +138,12 @@ def _tolerance(study: Study, known: Status) -> str:
     if known.tolerated is not None:
         text = str(known.tolerated)
         return f"<p>{escape(text[0].upper() + text[1:])}.</p>"
-    saved = [str(one) for one in study.savings() if one.stopped is not None]
+    saved = worth_saying(study.savings())
     if not saved:
         return ""
     return (
         "<p>What a tolerance would have saved, if differences up to it do not matter: "
-        f"{escape('; '.join(saved))}.</p>"
+        f"{escape(saved)}.</p>"
     )
 
 
@@ -234,7 +235,7 @@ def _measured(state: State, known: Status, at: str) -> str:
     )
 
 
-def _assumptions(found: Diagnosis) -> str:
+def _assumptions(found: Diagnosis, few_items: str) -> str:
     """Say whether the results look like what every promise rests on."""
     text = f"Promises rest on what is assumed: {found.assumed}. " if found.assumed else ""
     text += found.scatter_text
@@ -247,7 +248,9 @@ def _assumptions(found: Diagnosis) -> str:
         verdict = '<p class="answer warning">The results are not as assumed, and what is '
         verdict += "promised may not hold; what was found is below.</p>"
     else:
-        verdict = "<p>No violations found.</p>" if found.scatter else ""
+        verdict = "<p>No violations found.</p>" if found.scatter and not few_items else ""
+    if few_items:
+        verdict += f'<p class="answer warning">{escape(few_items)}.</p>'
     rows = [
         [one.kind, f"{one.what[0].upper()}{one.what[1:]}.", one.chance, f"{one.advice}."]
         for one in found.findings

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from psips.commands.drawing import draw, legend
 from psips.commands.found import FRONT
-from psips.commands.table import RATIO, WORDS, cells_of, title_of
+from psips.commands.table import RATIO, cells_of, title_of, word
 from psips.evaluation.differences import OPEN
 from psips.evaluation.layout import errors_of
 from psips.input.digits import chance, estimate
@@ -113,7 +113,7 @@ def _run_rows(found: Found) -> tuple[list[str], list[list[str]]]:
     for cells in cells_of(found):
         values = [*cells.values]
         values[1:1] = [cells.ratio] if ratios else []
-        place = cells.note or WORDS[cells.row.role]
+        place = cells.note or word(cells.row, found.stopped)
         rows.append([cells.label, *values, cells.runs, place])
     return ["option", *titles, "runs", "Pareto set"], rows
 

@@ -6,7 +6,7 @@ from html import escape
 
 from psips.commands.drawing import draw, legend
 from psips.commands.found import Found
-from psips.commands.table import RATIO, WORDS, cells_of, title_of
+from psips.commands.table import RATIO, cells_of, title_of, word
 from psips.input.escaping import one_line
 from psips.report.page import page, table
 from psips.version import build_version
@@ -28,7 +28,7 @@ def run_page(found: Found) -> str:
     for row in rows:
         values = [*(row.values or [""] * len(found.metrics))]
         values.insert(1, row.ratio)
-        lines.append([row.row.name, *values, row.runs, WORDS[row.row.role], row.note])
+        lines.append([row.row.name, *values, row.runs, word(row.row, found.stopped), row.note])
     points = [f"± is half of the {found.confidence:.0%} interval of a mean"]
     points += [found.tolerance_text] if found.tolerance else []
     points += [f"at the stop: {found.promise}"] if found.promise else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -38,45 +38,74 @@ def usual_variances(problem: Problem, engine: Engine) -> Floats:
     return np.asarray((each * engine.belief.pulls[:, None]).mean(axis=0))
 
 
-def estimated_noise(problem: Problem, engine: Engine) -> pd.DataFrame | None:
-    """Return the standard deviations of one result that were estimated, by arm.
+class Spread(NamedTuple):
+    """The noise of one result as estimated, of an arm, of all, or between items."""
 
-    For each objective ``"... sd"`` and the ends of its 95% interval, ``"... sd low"`` and
-    ``"... sd high"``, if the noise is normal; for each two of them their ``correlation``. One
-    row ``"all arms"`` if the noise is the same for all. None if the noise is given.
-    """
+    name: str
+    sd: Floats  # (d,)
+    freedom: Floats  # (d,) 0 where nothing is known of it
+    correlation: Floats  # (d, d)
+
+
+class Spreads(NamedTuple):
+    """The noise that was estimated, a row for each arm, or one for all."""
+
+    objectives: tuple[str, ...]
+    rows: tuple[Spread, ...]
+
+    def table(self) -> pd.DataFrame:
+        """Return the standard deviations of one result, by arm.
+
+        For each objective ``"... sd"`` and the ends of its 95% interval, ``"... sd low"`` and
+        ``"... sd high"``, if the noise is normal; for each two of them their ``correlation``.
+        One row ``"all arms"`` if the noise is the same for all.
+        """
+        import pandas as pd
+
+        names = pd.Index([one.name for one in self.rows], name="arm")
+        return pd.DataFrame([self._row(one) for one in self.rows], index=names)
+
+    def _row(self, one: Spread) -> dict[str, float]:
+        from scipy.special import chdtri
+
+        row: dict[str, float] = {}
+        for c, objective in enumerate(self.objectives):
+            f, sd = float(one.freedom[c]), float(one.sd[c])
+            ends = np.sqrt(f / chdtri(f, np.array([0.025, 0.975]))) if f > 0 else [np.nan] * 2
+            row[f"{objective} sd"] = sd
+            row[f"{objective} sd low"] = sd * float(ends[0])
+            row[f"{objective} sd high"] = sd * float(ends[1])
+        for c, first in enumerate(self.objectives):
+            for e in range(c):
+                row[f"correlation of {self.objectives[e]} and {first}"] = float(
+                    one.correlation[c, e]
+                )
+        return row
+
+
+def estimated_noise(problem: Problem, engine: Engine) -> Spreads | None:
+    """Return the noise that was estimated; None if it is given."""
     if problem.noise == KNOWN:
         return None
     if isinstance(engine, MixedEngine):
         return _within_and_between(problem, engine)
-    import pandas as pd
-    from scipy.special import chdtri
-
-    rows: dict[str, dict[str, float]] = {}
+    rows = []
     groups = {arm: range(a, a + 1) for a, arm in enumerate(problem.arms)}
     if problem.noise == ESTIMATE:
         groups = {"all arms": range(problem.K)}
     for name, places in groups.items():
         S, freedom = _products(problem, engine, places)
-        row: dict[str, float] = {}
-        for c, objective in enumerate(problem.objectives):
-            f = float(freedom[c, c])
-            known = f > 0
-            row[f"{objective} sd"] = float(np.sqrt(max(S[c, c], 0.0) / f)) if known else np.nan
-            ends = np.sqrt(f / chdtri(f, np.array([0.025, 0.975]))) if known else [np.nan] * 2
-            row[f"{objective} sd low"] = row[f"{objective} sd"] * float(ends[0])
-            row[f"{objective} sd high"] = row[f"{objective} sd"] * float(ends[1])
-        for c, first in enumerate(problem.objectives):
-            for e in range(c):
-                size = np.sqrt(max(S[c, c] * S[e, e], 0.0))
-                value = float(S[c, e] / size) if size > 0 and freedom[c, e] > 1 else np.nan
-                row[f"correlation of {problem.objectives[e]} and {first}"] = value
-        rows[name] = row
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("arm")
+        free = np.diag(freedom)
+        squares = np.maximum(np.diag(S), 0.0)
+        sd = np.sqrt(squares / np.where(free > 0, free, np.nan))
+        size = np.sqrt(np.maximum(np.outer(np.diag(S), np.diag(S)), 0.0))
+        known = (size > 0) & (freedom > 1)
+        rows.append(Spread(name, sd, free, S / np.where(known, size, np.nan)))
+    return Spreads(tuple(problem.objectives), tuple(rows))
 
 
 def spread(row: Mapping[str, float] | pd.Series[Any], objective: str) -> str:
-    """Write the standard deviation of an objective in a row of `estimated_noise`.
+    """Write the standard deviation of an objective in a row of `Spreads.table`.
 
     Examples
     --------
@@ -125,33 +154,20 @@ def _products_of_joint(problem: Problem, engine: JointEngine) -> tuple[Floats, F
     return engine.Sigma * free * turn, freedom
 
 
-def _within_and_between(problem: Problem, engine: MixedEngine) -> pd.DataFrame:
+def _within_and_between(problem: Problem, engine: MixedEngine) -> Spreads:
     """Return the standard deviations within items, by arm, and that between items."""
-    import pandas as pd
-    from scipy.special import chdtri
-
     turn = np.outer(problem.signs, problem.signs)
     matrices = [*engine.within, engine.between]
     items = max(engine.data.items - 1.0, 0.0)
     freedom = [*(engine.belief.noise_estimate.freedom + problem.d - 1.0), items]
     rows = []
-    for S, f in zip(matrices, freedom, strict=True):
+    for name, S, f in zip([*problem.arms, BETWEEN], matrices, freedom, strict=True):
         sd = np.sqrt(np.diag(S)) if engine.ready else np.full(problem.d, np.nan)
-        known = bool(engine.ready and f >= 1.0)
-        ends = np.sqrt(f / chdtri(f, np.array([0.025, 0.975]))) if known else [np.nan] * 2
-        row: dict[str, float] = {}
-        for c, objective in enumerate(problem.objectives):
-            row[f"{objective} sd"] = float(sd[c])
-            row[f"{objective} sd low"] = float(sd[c] * ends[0])
-            row[f"{objective} sd high"] = float(sd[c] * ends[1])
-        for c, first in enumerate(problem.objectives):
-            for e in range(c):
-                size = float(sd[c] * sd[e])
-                value = float((S * turn)[c, e]) / size if size > 0 else np.nan
-                row[f"correlation of {problem.objectives[e]} and {first}"] = value
-        rows.append(row)
-    index = pd.Index([*problem.arms, BETWEEN], name="arm")
-    return pd.DataFrame(rows, index=index)
+        free = np.full(problem.d, f if engine.ready and f >= 1.0 else 0.0)
+        size = np.outer(sd, sd)
+        correlation = S * turn / np.where(size > 0, size, np.nan)
+        rows.append(Spread(name, sd, free, correlation))
+    return Spreads(tuple(problem.objectives), tuple(rows))
 
 
 def not_known(problem: Problem, engine: Engine) -> str:

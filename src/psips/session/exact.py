@@ -210,10 +210,12 @@ class Exact:
             f"of each arm, {self.lacking} to go; none if it is registered with kind = 'exact')"
         )
 
-    @property
-    def words(self) -> str:
-        """What is taken for exact without having been registered so; empty if nothing is."""
-        return self.words_since(self.given_up)
+    def words_at(self, stopped: bool) -> str:
+        """Say what is taken for exact without having been registered so; empty if nothing is.
+
+        What no longer is matters while there is no stop: it says why there is none any more.
+        """
+        return self.words_since(() if stopped else self.given_up)
 
     def words_since(self, before: tuple[int, ...]) -> str:
         """Return the same, with those of the metrics ``before`` that have turned out noisy."""

@@ -29,10 +29,12 @@ from psips.problem.goals_and_budget import (
 from psips.problem.instances import Results
 from psips.problem.measurements import (
     ITEM,
+    are_rows,
     is_frame,
     is_missing,
     nothing_told,
     read_results,
+    read_rows,
     read_values,
 )
 from psips.rules import Rules
@@ -45,13 +47,11 @@ from psips.session.arguments import (
     read_rules,
     read_target,
 )
-from psips.session.card import Card, card_of
 from psips.session.dominance import MAX_COMPARED, Comparisons, comparisons_of
 from psips.session.engine import FORMAT, NOTHING, Engine
 from psips.session.engines import engine_for
 from psips.session.exact import Exact, Row
 from psips.session.finite import FiniteEngine
-from psips.session.headline import ASK, COMPARE, ENTER, REPORT, Waiting
 from psips.session.items import Items
 from psips.session.mixed import MixedEngine
 from psips.session.outlook import further_asks, outlook_of
@@ -70,6 +70,8 @@ from psips.session.verdicts import verdicts_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from psips.session.card import Card
 
 NO_EXPLORING = 0.999  # alpha: the share of forced exploration falls with the asks at once
 _ABSENT = object()
@@ -410,12 +412,12 @@ class Session:
 
         Parameters
         ----------
-        arm : str, Ticket or DataFrame
+        arm : str, Ticket, DataFrame or list of mappings
             What was measured, or the ticket that asked for it. A DataFrame has a column
             ``arm`` (or the arms' names as index) and a column per objective, with items a
-            column ``item``; its other columns are left alone.
+            column ``item``; its other columns are left alone. So are other keys of mappings.
         values : mapping by objective, sequence in their order, or number if there is one
-            Left out with a DataFrame.
+            Left out with a table.
         item : name, optional
             The item that was measured, if the arms share items; that of the ticket if there
             is one. Without one the result shares nothing.
@@ -429,10 +431,11 @@ class Session:
         """
         item = self._item_of(arm, read_renamed("item", item, "block", block))
         items: list[str] = []
-        if is_frame(arm):
+        if is_frame(arm) or are_rows(arm):
             if values is not _ABSENT or item is not None:
                 raise InputError("a table of results has its values in it: give nothing else")
-            arms, rows = read_results(self.problem, arm)
+            read = read_results if is_frame(arm) else read_rows
+            arms, rows = read(self.problem, arm)
             items = self._items_of(arm)
         elif values is _ABSENT:
             raise nothing_told(arm)
@@ -498,6 +501,9 @@ class Session:
         """Items of the rows of a table of results; empty if the arms share none."""
         if self.items is None:
             return []
+        if not is_frame(table):
+            cells = [row.get(ITEM) for row in table]
+            return [self.items.read(None if is_missing(cell) else cell) for cell in cells]
         if ITEM not in [str(column) for column in table.columns]:
             return [""] * len(table)
         return [
@@ -570,7 +576,7 @@ class Session:
             text = f"all {len(self.items.names):,} items were measured with every arm: "
             if self.of == THESE:
                 text += "of these items the set is certain"
-                known = replace(known, probability_of_change=0.0)
+                known = replace(known, probability_of_change=0.0, few_items="")
             else:
                 chances = chance(1.0 - known.probability_of_change)
                 text += (
@@ -580,7 +586,10 @@ class Session:
             known = replace(known, items=text)
         elif self.of == THESE:
             listed = counted(len(self.problem.items), "item")
-            known = replace(known, items=f"the question is of the {listed} of the list alone")
+            text = f"the question is of the {listed} of the list alone"
+            known = replace(
+                known, items=f"{text}; those not measured are taken to be like the others"
+            )
         if self.stopped or not self.exhausted:
             return known
         probability = 1.0 - known.probability_of_change
@@ -792,6 +801,9 @@ class Session:
         return session
 
     def _card(self) -> Card:
+        from psips.session.card import card_of
+        from psips.session.headline import ASK, COMPARE, ENTER, REPORT, Waiting
+
         asked = [arm for arm, n in self.pending.items() for _ in range(n)]
         calls = {
             REPORT: "session.status()",

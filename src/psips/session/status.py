@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from psips.aliases import Floats
+from psips.diagnostics.few_items import doubt_text, few_items
 from psips.diagnostics.lack_of_fit import Fit, fit_of
 from psips.errors import counted
 from psips.input.digits import chance, estimate
@@ -16,8 +19,9 @@ from psips.input.durations import duration_text
 from psips.notebook import card, names, table
 from psips.problem import Problem
 from psips.session.engine import NOTHING, Engine
-from psips.session.estimated import estimated_noise, not_known
+from psips.session.estimated import Spreads, estimated_noise, not_known
 from psips.session.exact import Exact
+from psips.session.mixed import MixedEngine
 from psips.session.progress import Progress, hardest, hardest_text, progress_of
 from psips.session.tolerance_report import Tolerated, tolerated_of
 from psips.session.verdicts import verdicts_of
@@ -40,12 +44,12 @@ class Status:
         Whether the stopping rule holds.
     candidate_set : tuple of str
         Pareto set of the estimates.
-    arms : DataFrame
+    arm_columns : dict
         By arm: ``pulls``, ``pending`` (asked and not yet told), and for each objective
         ``"... estimate"`` and ``"... se"``, its standard error. Without features an arm
         that was never measured has neither (NaN); with features none has before the arms
         measured span them.
-    answers : DataFrame
+    answer_columns : dict
         By answer: estimates, standard errors, ``candidate``; ``verdict`` and ``reason``: what
         the data prove, whatever rule is used to stop (with probability 1 - delta no verdict
         is ever wrong, see `psips.session.verdicts`); ``probability`` of being optimal given
@@ -93,7 +97,7 @@ class Status:
         At the stop, what was proven of the goal.
     outlook : Outlook or None
         Once the budget is spent: what is proven, what is open, what more would buy.
-    noise : DataFrame or None
+    spreads : Spreads or None
         The noise that was estimated, see `psips.session.estimated`; None if it is given.
     tolerated : Tolerated or None
         What may be otherwise within the tolerance, if there is one.
@@ -106,6 +110,8 @@ class Status:
     items : str
         Once every arm was measured on every item of a list: what is known of them, and of what
         they stand for. Before, if the question is of these items alone, that it is.
+    few_items : str
+        Of which options a few items make up the mean, so that more sets are wrong than stated.
     exact : str
         Which metrics are taken for exact because their results repeat; empty if none are.
     """
@@ -113,8 +119,10 @@ class Status:
     results: int
     stopped: bool
     candidate_set: tuple[str, ...]
-    arms: pd.DataFrame
-    answers: pd.DataFrame
+    arm_names: tuple[str, ...]
+    answer_names: tuple[str, ...]
+    arm_columns: dict[str, Any]
+    answer_columns: dict[str, Any]
     evidence: dict[str, float | None]
     probability_of_change: float
     progress: Progress | None = None
@@ -130,13 +138,29 @@ class Status:
     goal: str = ""
     claim: str = ""
     outlook: Outlook | None = None
-    noise: pd.DataFrame | None = None
+    spreads: Spreads | None = None
     tolerated: Tolerated | None = None
     nothing: str = ""
     not_known: str = ""
     covariances: Floats | None = None
     items: str = ""
+    few_items: str = ""
     exact: str = ""
+
+    @cached_property
+    def arms(self) -> pd.DataFrame:
+        """The columns by arm as a DataFrame, made when it is read: pandas is slow to load."""
+        return _frame(self.arm_columns, "arm", self.arm_names)
+
+    @cached_property
+    def answers(self) -> pd.DataFrame:
+        """The columns by answer as a DataFrame."""
+        return _frame(self.answer_columns, "answer", self.answer_names)
+
+    @cached_property
+    def noise(self) -> pd.DataFrame | None:
+        """The noise that was estimated, see `Spreads.table`; None if it is given."""
+        return None if self.spreads is None else self.spreads.table()
 
     @property
     def cost_known(self) -> bool:
@@ -165,7 +189,7 @@ class Status:
             claim=self.claim,
             tolerated="" if self.tolerated is None else str(self.tolerated),
             not_known=self.not_known,
-            items=self.items,
+            items="; ".join(one for one in (self.items, self.few_items) if one),
             exact=self.exact,
         )
 
@@ -224,8 +248,6 @@ def status_of(
     problem: Problem, engine: Engine, candidate_set: tuple[str, ...], promise: str
 ) -> Status:
     """Read the state of a run."""
-    import pandas as pd
-
     found = verdicts_of(problem, engine)
     proven = sum(one.verdict != "open" for one in found)
     optimal, spread = np.full(problem.n, np.nan), np.full(problem.n, np.nan)
@@ -236,13 +258,12 @@ def status_of(
     answers = {
         **_estimates(problem, engine, engine.model.Z),
         "candidate": np.isin(np.array(problem.answers), candidate_set),
-        "probability": optimal,
-        "probability se": spread,
+        "probability": optimal.copy(),
+        "probability se": spread.copy(),
         "verdict": [one.verdict for one in found],
         "reason": [one.reason for one in found],
         "also": [", ".join(problem.aliases[answer][1:]) for answer in problem.answers],
     }
-    table_of_answers = pd.DataFrame(answers, index=pd.Index(problem.answers, name="answer"))
     evidence = engine.program.stopping.evidence(engine, lambda: proven)
     undecided = [] if engine.stopped else hardest(found)
     return Status(
@@ -253,39 +274,63 @@ def status_of(
         else progress_of(engine.results, evidence, change, found),
         hardest=hardest_text(undecided),
         candidate_set=candidate_set,
-        arms=arms_table(problem, engine),
-        answers=table_of_answers,
+        arm_names=tuple(problem.arms),
+        answer_names=tuple(problem.answers),
+        arm_columns=_arm_columns(problem, engine),
+        answer_columns=answers,
         evidence=evidence,
         probability_of_change=change,
         promise=promise,
         fit=fit_of(problem, engine.belief),
-        noise=estimated_noise(problem, engine),
-        tolerated=tolerated_of(problem, engine, table_of_answers),
+        spreads=estimated_noise(problem, engine),
+        tolerated=tolerated_of(problem, engine, answers["candidate"], optimal),
         nothing=NOTHING if engine.nothing_allowed else "",
         not_known=not_known(problem, engine),
         covariances=engine.covariances() * np.outer(problem.signs, problem.signs),
+        few_items=_few_items(problem, engine),
     )
+
+
+def _few_items(problem: Problem, engine: Engine) -> str:
+    """Say of which options a few items make up the mean of a metric; empty if of none."""
+    if not isinstance(engine, MixedEngine):
+        return ""
+    data = engine.data
+    zero = engine.origin + engine.centre  # what numbers are kept from
+    counts = np.where(data.counts > 0.0, data.counts, np.nan)  # (J, K)
+    values = problem.outward(data.sums / counts[..., None] + zero)
+    raw = problem.measured(problem.outward(data.values + zero))
+    said = []
+    for c, scale in enumerate(problem.scales):
+        found = [] if scale.binary else few_items(values[..., c].T)
+        options = [problem.arms[a] for a in found]
+        instead = ""
+        if not scale.log and bool((raw[:, c] > 0.0).all()):
+            instead = "; transform = 'log' in the problem compares logarithms"
+        said.append(doubt_text(problem.objectives[c], options, instead))
+    return "; ".join(one for one in said if one)
 
 
 def with_exact(status: Status, problem: Problem, exact: Exact) -> Status:
     """Return a status of what exact metrics leave of a problem with these next to it."""
     if exact.front:  # every metric is exact: the run itself knows nothing
-        answers = insert_exact(status.answers, problem, exact)
+        answers = insert_exact(status.answer_columns, problem, exact)
         answers["probability"] = np.isin(np.arange(problem.n), exact.front).astype(float)
-        answers["probability se"] = 0.0
+        answers["probability se"] = np.zeros(problem.n)
+        answers["reason"] = ["every metric is taken for exact"] * problem.n
         return replace(
             status,
-            arms=insert_exact(status.arms, problem, exact),
-            answers=answers.assign(reason="every metric is taken for exact"),
-            noise=None if status.noise is None else status.noise[[]],
+            arm_columns=insert_exact(status.arm_columns, problem, exact),
+            answer_columns=answers,
+            spreads=None if status.spreads is None else status.spreads._replace(objectives=()),
             covariances=np.zeros((problem.n, problem.d, problem.d)),
-            exact=exact.words + exact.waits,
+            exact=exact.words_at(not exact.lacking) + exact.waits,
             stopped=not exact.lacking,
             probability_of_change=0.0,
             not_known="",
         )
     if not exact.columns:
-        return replace(status, exact=exact.words)
+        return replace(status, exact=exact.words_at(status.stopped))
     stopped = status.stopped and not exact.lacking
     rest = [c for c in range(problem.d) if c not in exact.columns]
     covariances = np.zeros((problem.n, problem.d, problem.d))
@@ -293,44 +338,49 @@ def with_exact(status: Status, problem: Problem, exact: Exact) -> Status:
         covariances[np.ix_(range(problem.n), rest, rest)] = status.covariances
     return replace(
         status,
-        arms=insert_exact(status.arms, problem, exact),
-        answers=insert_exact(status.answers, problem, exact),
+        arm_columns=insert_exact(status.arm_columns, problem, exact),
+        answer_columns=insert_exact(status.answer_columns, problem, exact),
         covariances=covariances,
-        exact=exact.words + exact.waits,
+        exact=exact.words_at(stopped) + exact.waits,
         stopped=stopped,
     )
 
 
-def insert_exact(table: pd.DataFrame, problem: Problem, exact: Exact) -> pd.DataFrame:
-    """Return a table by arm with the values of exact metrics, whose errors are 0."""
-    import pandas as pd
-
+def insert_exact(given: dict[str, Any], problem: Problem, exact: Exact) -> dict[str, Any]:
+    """Return columns by arm with the values of exact metrics, whose errors are 0."""
     values = problem.outward(exact.values)
     metrics = [f"{label} {what}" for label in problem.labels for what in ("estimate", "se")]
     columns: dict[str, Any] = {}
-    for name in table.columns:
+    for name in given:
         if name in metrics and not columns.keys() & set(metrics):
             columns |= dict.fromkeys(metrics)
-        columns[name] = table[name]
+        columns[name] = given[name]
     if not columns.keys() & set(metrics):  # every metric is exact
-        first = {name: table[name] for name in table.columns if name in ("pulls", "pending")}
+        first = {name: given[name] for name in given if name in ("pulls", "pending")}
         columns = {**first, **dict.fromkeys(metrics), **columns}
     for c in range(problem.d) if exact.front else exact.columns:
         columns[f"{problem.labels[c]} estimate"] = values[:, c]
         columns[f"{problem.labels[c]} se"] = np.where(np.isnan(values[:, c]), np.nan, 0.0)
-    return pd.DataFrame(columns, index=table.index)
+    return columns
 
 
 def arms_table(problem: Problem, engine: Engine) -> pd.DataFrame:
     """Return pulls, pending asks and estimates by arm."""
-    import pandas as pd
+    return _frame(_arm_columns(problem, engine), "arm", problem.arms)
 
-    arms = {
+
+def _arm_columns(problem: Problem, engine: Engine) -> dict[str, Any]:
+    return {
         "pulls": engine.belief.pulls.astype(np.int64),
         "pending": engine.learner.pending.astype(np.int64),
         **_estimates(problem, engine, engine.model.A),
     }
-    return pd.DataFrame(arms, index=pd.Index(problem.arms, name="arm"))
+
+
+def _frame(columns: dict[str, Any], kind: str, names: Sequence[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(columns, index=pd.Index(names, name=kind))
 
 
 def _estimates(problem: Problem, engine: Engine, features: Floats) -> dict[str, Any]:

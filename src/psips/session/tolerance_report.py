@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from psips.aliases import Floats, Stream
+from psips.aliases import Floats, Mask, Stream
 from psips.errors import InputError
 from psips.problem import Problem
 from psips.problem.exact import with_facts, without
@@ -20,9 +20,6 @@ from psips.session.engine import Engine
 from psips.session.engines import engine_for
 from psips.session.estimated import usual_variances
 from psips.session.mixed import MixedEngine
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SUGGESTED = (0.05, 0.1, 0.2)  # standard deviations of one result
 PARTS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # the same, of the tolerance that ends a run
@@ -74,20 +71,22 @@ class Tolerated:
         return text
 
 
-def tolerated_of(problem: Problem, engine: Engine, answers: pd.DataFrame) -> Tolerated | None:
+def tolerated_of(
+    problem: Problem, engine: Engine, inside: Mask, optimal: Floats
+) -> Tolerated | None:
     """Return what may be otherwise; None without a tolerance.
 
     Parameters
     ----------
     problem : Problem
     engine : Engine
-    answers : DataFrame
-        With ``candidate`` and ``probability``, see `psips.session.status.Status`.
+    inside : (n,) array of bool
+        Which answers are candidates.
+    optimal : (n,) array
+        Their probabilities of being optimal.
     """
     if not problem.tolerance:
         return None
-    inside = answers["candidate"].to_numpy()
-    optimal = answers["probability"].to_numpy()
     stands = {}
     if inside.any():
         for z in np.flatnonzero(~inside & (optimal > FEW)):
@@ -240,6 +239,15 @@ def savings(
         given = tolerant.tolerance
         found.append(Saving(_of(given), stopped, names, len(told.arms), given.given))
     return tuple(found)
+
+
+def worth_saying(found: Sequence[Saving]) -> str:
+    """Say what tolerances would have saved, less those that save no more than a smaller one."""
+    said: dict[tuple[int | None, tuple[str, ...]], str] = {}
+    for one in found:
+        if one.stopped is not None:
+            said.setdefault((one.stopped, one.candidate_set), str(one))
+    return "; ".join(said.values())
 
 
 def suggested(problem: Problem, engine: Engine) -> list[dict[str, float | str]]:

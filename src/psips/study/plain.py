@@ -47,6 +47,7 @@ def known_data(
         "pareto_set": _listed(pareto_set),
         **({} if known.tolerated is None else {"tolerance": asdict(known.tolerated)}),
         **({"exact": known.exact} if known.exact else {}),
+        **({"few_items": known.few_items} if known.few_items else {}),
         **({"goal": known.goal, "claim": known.claim} if known.goal else {}),
         "evidence": {key: finite(value) for key, value in known.evidence.items()},
         "probability_of_change": finite(known.probability_of_change),
