@@ -188,9 +188,11 @@ def test_the_values_answer_if_every_metric_is_exact() -> None:
     assert list(session.status().answers["probability"]) == [1.0, 1.0, 0.0]
     assert list(session.status().noise.columns) == []  # type: ignore[union-attr]
     assert Session.restore(session.snapshot()).pareto_set == ("A", "B")
-    session.tell("C", [0.6, 2.0])
+    receipt = session.tell("C", [0.6, 2.0])
     assert session.exact.columns == (1,)
-    assert "'a' was taken for exact until a result differed" in session.status().exact
+    assert "'a' was taken for exact until a result differed" in receipt.exact
+    assert session.stopped
+    assert session.status().exact == "'b' repeats exactly: treated as exact"
 
 
 def test_one_metric_is_registered_as_exact_and_the_other_is_found() -> None:

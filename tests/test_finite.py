@@ -9,11 +9,13 @@ import pytest
 from scipy.stats import binomtest
 from typer.testing import CliRunner
 
-from psips import InputError, Problem, Session
+from psips import InputError, Problem, Session, Study, evaluate
 from psips.cli import app
 from psips.evaluation.matrix import replay
 from psips.evaluation.scores import Scores
+from psips.report.document import report
 from psips.session import finite
+from psips.study.outliers import FarValueWarning
 
 DELTA = 0.1
 
@@ -274,3 +276,50 @@ def test_tables_in_which_few_items_decide_are_doubted() -> None:
     even = 10.0 + table(np.random.default_rng(1), 2, 40, 1)
     plain = Scores(["a", "b"], items, ["cost"], even)
     assert not any("few items" in one for one in replay(plain, of="these").notes)
+
+
+def test_what_is_measured_live_says_that_few_items_decide(tmp_path) -> None:
+    """Sessions, studies, reports and `evaluate` use the diagnosis of tables."""
+    values = dear_items(1)
+    dear_first = [str(j) for j in np.argsort(-values[1])]
+    costs = {"objectives": {"cost": "min"}, "arms": ["a", "b"], "items": dear_first}
+    rows = [
+        {"arm": arm, "item": item, "cost": float(values["ab".index(arm), int(item)])}
+        for item in dear_first[:20]
+        for arm in "ab"
+    ]
+    doubt = "cost: a few items make up much of the mean of 'a', 'b', so that a wrong set is "
+    session = Session(Problem(**costs), rng=1, of="these", stopping="never")
+    session.tell(rows)
+    known = session.status()
+    assert known.few_items.startswith(doubt)
+    assert "transform = 'log'" in known.few_items
+    assert "a few items make up" in str(known)
+    even = Session(Problem(**costs), rng=1, of="these", stopping="never")
+    even.tell([{**row, "cost": 10.0 + k % 7 + k % 2} for k, row in enumerate(rows)])
+    assert even.status().few_items == ""
+    store = f"sqlite:///{tmp_path / 'lab.db'}"
+    study = Study.create(Problem(**costs), store, name="dear", of="these", stopping="never")
+    with pytest.warns(FarValueWarning):
+        study.tell_many(rows)
+    assert study.status().few_items == known.few_items
+    shown = CliRunner().invoke(app, ["study", "status", "dear", "--store", store, "--json"])
+    assert json.loads(shown.stdout)["few_items"] == known.few_items
+    assert "a few items make up" in report(study)
+    found = evaluate(
+        ["a", "b"],
+        dear_first,
+        lambda arm, item: values["ab".index(arm), int(item)],
+        objectives={"cost": "min"},
+        of="these",
+        shuffle=False,
+        budget=60,
+        sampling="uniform",
+        stopping="never",
+        workers=1,
+    )
+    assert found.results == 60
+    assert known.few_items in found.sentences
+    for item in dear_first[20:]:
+        session.tell([{"arm": a, "item": item, "cost": 1.0 + int(item)} for a in "ab"])
+    assert session.status().few_items == ""  # nothing is left that could be otherwise

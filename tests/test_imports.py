@@ -90,3 +90,14 @@ def test_telling_a_study_needs_no_tables(tmp_path: Path) -> None:
         "    study.tell(ticket=ticket.id, values=[float(k % 3), float(k % 5)])"
     )
     assert loaded_by(code) & {"scipy", "pandas", "matplotlib"} == set()
+
+
+def test_measuring_commands_needs_no_tables() -> None:
+    code = (
+        "import sys\n"
+        "words = 'true:sleep 0.01:--time-limit:3s:--json'.split(':')\n"
+        "sys.argv[1:] = ['run', *words]\n"
+        "from psips.cli import main\n"
+        "main()"
+    )
+    assert loaded_by(code) & {"scipy", "pandas", "matplotlib", "sqlalchemy", "joblib"} == set()

@@ -228,7 +228,9 @@ def test_names_are_harmless() -> None:
     ("call", "message"),
     [
         (lambda: make_options(["a"]), "nothing to compare"),
-        (lambda: make_options(["a", "a"]), "same name"),
+        (lambda: make_options(["b", "a", "a"]), "commands 2 and 3 are the same, 'a': give it"),
+        (lambda: make_options(["a", "a"], names=["x", "y"]), "commands 1 and 2 are the same"),
+        (lambda: make_options(["a", "b"], names=["x", "x"]), "same name"),
         (lambda: make_options(["a", " "]), "empty"),
         (lambda: make_options(["a", "b"], names=["x"]), "once for each"),
         (lambda: make_options(["a", "b", "c"], prepare=["x", "y"]), "--prepare once, or once"),

@@ -560,3 +560,11 @@ def test_promises_say_what_is_wrong() -> None:
 
     assert "Several sets can be right." in promise(Rules(), problem())
     assert "Several sets" not in promise(Rules(), problem(epsilon=None))
+
+
+def test_what_several_tolerances_save_alike_is_said_once() -> None:
+    alike = [Saving(f"a tolerance of {t} on x", 12, ("A",), 20) for t in (0.05, 0.1)]
+    more = Saving("a tolerance of 0.2 on x", 9, ("A",), 20)
+    none = Saving("a tolerance of 0.01 on x", None, ("A",), 20)
+    assert worth_saying([none, *alike, more]) == f"{alike[0]}; {more}"
+    assert worth_saying([none]) == ""
