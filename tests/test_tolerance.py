@@ -23,6 +23,7 @@ from psips.problem.problem_file import read_problem_file
 from psips.problem.tolerance import is_right, only_right
 from psips.report import report
 from psips.rules import Rules
+from psips.session.tolerance_report import Saving, worth_saying
 from psips.session.verdicts import verdicts_of
 from psips.simulation import simulate
 from psips.simulation.comparing import compare, read_designs
