@@ -228,6 +228,7 @@ def test_names_are_harmless() -> None:
     ("call", "message"),
     [
         (lambda: make_options(["a"]), "nothing to compare"),
+        (lambda: joined(["-P", "l", "gzip -{l} f"]), "-P l has a command for its values"),
         (lambda: make_options(["b", "a", "a"]), "commands 2 and 3 are the same, 'a': give it"),
         (lambda: make_options(["a", "a"], names=["x", "y"]), "commands 1 and 2 are the same"),
         (lambda: make_options(["a", "b"], names=["x", "x"]), "same name"),

@@ -23,7 +23,7 @@ from psips.problem.problem_file import read_problem_file
 from psips.problem.tolerance import is_right, only_right
 from psips.report import report
 from psips.rules import Rules
-from psips.session.tolerance_report import Saving, worth_saying
+from psips.session.tolerance_report import Saving, earlier
 from psips.session.verdicts import verdicts_of
 from psips.simulation import simulate
 from psips.simulation.comparing import compare, read_designs
@@ -535,7 +535,7 @@ def test_what_a_tolerance_would_have_saved(tmp_path: Path) -> None:
         assert again.stopped
         assert again.candidate_set == saving.candidate_set
     assert [one.tolerance for one in study.savings()][1] == "a tolerance of 0.1 on efficacy"
-    assert "What a tolerance would have saved" in report(study)
+    assert "A tolerance would have stopped this earlier" in report(study)
 
 
 def test_designs_side_by_side(tmp_path: Path) -> None:
@@ -563,9 +563,12 @@ def test_promises_say_what_is_wrong() -> None:
     assert "Several sets" not in promise(Rules(), problem(epsilon=None))
 
 
-def test_what_several_tolerances_save_alike_is_said_once() -> None:
-    alike = [Saving(f"a tolerance of {t} on x", 12, ("A",), 20) for t in (0.05, 0.1)]
-    more = Saving("a tolerance of 0.2 on x", 9, ("A",), 20)
-    none = Saving("a tolerance of 0.01 on x", None, ("A",), 20)
-    assert worth_saying([none, *alike, more]) == f"{alike[0]}; {more}"
-    assert worth_saying([none]) == ""
+def test_tolerances_that_save_as_much_are_named_once() -> None:
+    def saving(amount: float, stopped: int | None, *names: str) -> Saving:
+        return Saving(f"a tolerance of {amount:g} on x", stopped, names, 20)
+
+    found = [saving(0.1, 20, "A"), saving(0.2, 12, "A"), saving(0.3, 12, "A")]
+    assert earlier(found) == "0.2 on x at 12 results, with A"
+    other = saving(0.4, 9, "B")
+    assert earlier([*found, other]) == "0.2 on x at 12 results with A; 0.4 on x at 9 with B"
+    assert earlier([saving(0.1, None, "A"), saving(0.2, 20, "A")]) == ""

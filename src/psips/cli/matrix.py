@@ -53,7 +53,10 @@ def matrix(
     ] = None,
     limit: Annotated[
         list[str] | None,
-        typer.Option(help="Exclude options that break it: 'latency <= 2'; once for each."),
+        typer.Option(
+            metavar="LIMIT",
+            help="Exclude options that break it: 'latency <= 2'; once for each.",
+        ),
     ] = None,
     control: Annotated[
         str | None, typer.Option(help="Arm that limits and percentages are relative to.")

@@ -188,7 +188,7 @@ def _forecasts(found: Plan) -> None:
         "95%",
         "wrong sets",
         "95% interval",
-        "gave up",
+        *(["gave up"] if any(one.stopped < one.runs for one in found.forecasts) else []),
     )
     items = found.problem.has_items
     for title in (*titles, *(["items"] if items else [])):
@@ -206,7 +206,7 @@ def _forecasts(found: Plan) -> None:
             *(cells[0], cells[2], cells[4]),
             f"{one.errors} of {one.stopped}",
             f"{low:.3f} to {high:.3f}",
-            str(one.runs - one.stopped) if one.stopped < one.runs else "",
+            *([str(one.runs - one.stopped or "")] if "gave up" in titles else []),
             *([_items(one)] if items else []),
         )
     unit = "cost" if costs else "samples"

@@ -11,6 +11,7 @@ from typer.core import TyperCommand
 
 from psips.cli.reading import DEFAULT
 from psips.cli.study_options import Json, Overwrite, StoreUrl
+from psips.errors import InputError, quote
 from psips.interruptible import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -41,7 +42,13 @@ def joined(words: Sequence[str]) -> list[str]:
         if word == "--":
             return found + rest
         if word in ("-P", "--parameter") and len(rest) > 1 and "=" not in rest[0]:
-            found.append(f"{rest.pop(0)}={rest.pop(0)}")
+            name, values = rest.pop(0), rest.pop(0)
+            if f"{{{name}}}" in values:
+                raise InputError(
+                    f"-P {name} has a command for its values, {quote(values)}: write them in "
+                    f"between, as in -P {name} 1,6,9"
+                )
+            found.append(f"{name}={values}")
     return found
 
 
@@ -119,10 +126,15 @@ def run(
     ] = None,
     name: Annotated[
         list[str] | None,
-        typer.Option("--name", "-n", help="Name of a command; once for each, in order."),
+        typer.Option(
+            "--name", "-n", metavar="NAME", help="Name of a command; once for each, in order."
+        ),
     ] = None,
     shell: Annotated[
-        str, typer.Option("--shell", "-S", help="Shell for the commands; none for no shell.")
+        str,
+        typer.Option(
+            "--shell", "-S", metavar="SHELL", help="Shell for the commands; none for no shell."
+        ),
     ] = "sh",
     stdin: Annotated[
         Path | None, typer.Option("--input", metavar="FILE", help="Their standard input.")
@@ -144,7 +156,10 @@ def run(
         typer.Option(metavar="NAME", help="Size of a file that varies from run to run."),
     ] = None,
     control: Annotated[
-        str | None, typer.Option(help="Option that limits and percentages are relative to.")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Option that limits and percentages are relative to."
+        ),
     ] = None,
     study: Annotated[
         str | None,
@@ -164,7 +179,12 @@ def run(
     ] = None,
     force: Overwrite = False,
     form: Annotated[
-        str, typer.Option("--format", help="Format of the output: text, or github (Markdown).")
+        str,
+        typer.Option(
+            "--format",
+            metavar="FORM",
+            help="Format of the output: text, json, or github (Markdown).",
+        ),
     ] = "text",
     as_json: Json = False,
 ) -> None:
@@ -182,8 +202,8 @@ def run(
     from psips.input.durations import read_duration
     from psips.problem.limits import limited_metric
 
-    if form not in ("text", "github"):
-        raise unknown("--format", form, ("text", "github"))
+    if form not in ("text", "json", "github"):
+        raise unknown("--format", form, ("text", "json", "github"))
     check_exports(export or [], force)
     options = make_options(
         commands, read_parameters(parameter or []), name or [], prepare or [], cleanup or []
@@ -225,14 +245,12 @@ def run(
 
     found = found_by(measuring)
     write_exports(export or [], found)
-    show_found(found, form, as_json)
+    show_found(found, form, as_json or form == "json")
     if measuring.interrupted:
         raise typer.Exit(INTERRUPTED)
 
 
 def _ways(more: Sequence[str], less: Sequence[str]) -> dict[str, str]:
-    from psips.errors import InputError, quote
-
     for name in more:
         if name in less:
             raise InputError(f"{quote(name)} was given with --max and --min: give one")
@@ -244,7 +262,7 @@ def _tolerance(
 ) -> dict[str, float | str] | None:
     """Read tolerances by metric; one without a name is for all of them."""
     from psips.cli.matrix import read_tolerance
-    from psips.errors import InputError, quote, unknown
+    from psips.errors import unknown
 
     if not given:
         return None
@@ -264,8 +282,6 @@ def _tolerance(
 
 def _readable(path: Path | None) -> Path | None:
     """Refuse an input that cannot be read, before anything is run."""
-    from psips.errors import InputError, quote
-
     if path is None:
         return None
     try:

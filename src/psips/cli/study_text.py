@@ -44,7 +44,7 @@ def values_of(opened: Study, given: list[str] | None) -> dict[str, float]:
 def status_lines(opened: Study, known: Status, found: str) -> str:
     """Say what is known of a study, which tickets are open, and what waits."""
     from psips.session.status_text import WIDTH, cut
-    from psips.session.tolerance_report import worth_saying
+    from psips.session.tolerance_report import earlier
 
     waiting, state = opened.open_tickets(), opened.state
     shown = [
@@ -64,9 +64,10 @@ def status_lines(opened: Study, known: Status, found: str) -> str:
         waits += "waits for another person to confirm it\n"
     if waits:
         text += f"{waits}\n"
-    saved = worth_saying(opened.savings())
+    saved = earlier(opened.savings())
     if saved:
-        text += "\n".join(wrap(one_line(saved), WIDTH)) + "\n\n"
+        said = one_line(f"a tolerance would have stopped this earlier: {saved}")
+        text += "\n".join(wrap(said, WIDTH)) + "\n\n"
     if found:  # by the diagnostics
         text += f"{found} (psips report says more)\n\n"
     return f"{text}{counted(state.seq, 'event')}, the last has hash\n{state.hash}"

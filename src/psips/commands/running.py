@@ -164,6 +164,8 @@ class Runner:
 
     def _without_line_number(self, said: str) -> str:
         """Take away the line that a shell gives: the command begins in its second."""
+        if said.startswith("psips: "):  # what starts the shell is called so
+            return re.sub(r"^psips: (line )?[0-9]+: ", "", said)
         shell = re.escape(self.shell.split()[0])
         return re.sub(rf"^({shell}: )(-c: )?(line )?[0-9]+: ", r"\1", said)
 
@@ -263,9 +265,9 @@ class Runner:
             for number in numbers:
                 with suppress(ChildProcessError):
                     os.waitpid(int(number), 0)
+            why = self._without_line_number(_last_line(errors)) or "it ended at once"
             raise InputError(
-                f"cannot start the shell {quote(self.shell)}: "
-                f"{_last_line(errors) or 'it ended at once'}; name one that reads sh, "
+                f"cannot start the shell {quote(self.shell)}: {why}; name one that reads sh, "
                 f"or --shell none"
             )
         pid = int(numbers[0])

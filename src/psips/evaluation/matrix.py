@@ -338,6 +338,10 @@ def _fullest(scores: Scores) -> str:
 
 
 def _check_size(scores: Scores) -> None:
+    if len(scores.arms) < 2:
+        raise InputError(
+            f"the table has one option, {quote(scores.arms[0])}, and nothing to compare it with"
+        )
     if len(scores.items) < FEWEST_ITEMS:
         raise InputError(
             f"a table needs at least {FEWEST_ITEMS} items that the arms share, got "

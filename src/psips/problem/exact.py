@@ -40,7 +40,7 @@ def check_exact(problem: ProblemData) -> None:
     if len(columns) == problem.d:
         raise InputError(
             "every metric is exact, without noise, so that one result of each option settles "
-            "everything: compare the values themselves, or register a metric that has noise"
+            "everything: compare the values themselves, or add a metric that has noise"
         )
     if columns and not problem.unstructured:
         names = listing([problem.objectives[c] for c in columns])

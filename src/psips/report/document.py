@@ -31,7 +31,7 @@ from psips.rules.promises import (
 )
 from psips.rules.stopping import PROVEN
 from psips.session.estimated import spread
-from psips.session.tolerance_report import worth_saying
+from psips.session.tolerance_report import earlier
 from psips.study import Study
 from psips.study.inputs import now, stamp
 from psips.study.state import State
@@ -138,12 +138,12 @@ def _tolerance(study: Study, known: Status) -> str:
     if known.tolerated is not None:
         text = str(known.tolerated)
         return f"<p>{escape(text[0].upper() + text[1:])}.</p>"
-    saved = worth_saying(study.savings())
+    saved = earlier(study.savings())
     if not saved:
         return ""
     return (
-        "<p>What a tolerance would have saved, if differences up to it do not matter: "
-        f"{escape(saved)}.</p>"
+        "<p>A tolerance would have stopped this earlier, if differences up to it do not "
+        f"matter: {escape(saved)}.</p>"
     )
 
 

@@ -168,16 +168,20 @@ def study_comment(name: str, known: Status) -> str:
         for column in map(str, known.arms.columns)
         if column.endswith(" estimate")
     ]
+    same = known.arm_names == known.answer_names and not known.goal
+    place = ("yes" if known.stopped else "candidate", "")
     rows = [
         [
             str(arm),
             f"{int(row['pulls']):,}",
             *(estimate(row[f"{o} estimate"], row[f"{o} se"]) for o in objectives),
+            *([place[arm not in known.candidate_set]] if same else []),
         ]
         for arm, row in known.arms.iterrows()
     ]
+    head = ["arm", "results", *objectives, *(["Pareto set"] if same else [])]
     return comment(
         alert("TIP" if known.stopped else "NOTE", f"{code(name)}: {verdict}"),
-        table(["arm", "results", *objectives], rows),
+        table(head, rows, last=int(same)),
         folded("Status in full", block(str(known))),
     )

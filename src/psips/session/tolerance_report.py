@@ -241,13 +241,30 @@ def savings(
     return tuple(found)
 
 
-def worth_saying(found: Sequence[Saving]) -> str:
-    """Say what tolerances would have saved, less those that save no more than a smaller one."""
-    said: dict[tuple[int | None, tuple[str, ...]], str] = {}
+def earlier(found: Sequence[Saving]) -> str:
+    """Say with which tolerances a run would have stopped earlier; empty if with none.
+
+    Examples
+    --------
+    >>> found = [(0.1, 20), (0.2, 12), (0.3, 12), (0.4, 9)]
+    >>> earlier([Saving(f"a tolerance of {t} on x", n, ("A",), 20) for t, n in found])
+    '0.2 on x at 12 results, 0.4 on x at 9, with A'
+    """
+    least: dict[int, Saving] = {}
     for one in found:
-        if one.stopped is not None:
-            said.setdefault((one.stopped, one.candidate_set), str(one))
-    return "; ".join(said.values())
+        if one.stopped is not None and one.stopped < one.results:
+            least.setdefault(one.stopped, one)
+    if not least:
+        return ""
+    sets = {one.candidate_set for one in least.values()}
+    parts = []
+    for k, (stopped, one) in enumerate(least.items()):
+        text = f"{one.tolerance.removeprefix('a tolerance of ')} at {stopped:,}"
+        text += " results" if k == 0 else ""
+        parts.append(text if len(sets) == 1 else f"{text} with {', '.join(one.candidate_set)}")
+    if len(sets) > 1:
+        return "; ".join(parts)
+    return f"{', '.join(parts)}, with {', '.join(sets.pop())}"
 
 
 def suggested(problem: Problem, engine: Engine) -> list[dict[str, float | str]]:
