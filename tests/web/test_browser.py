@@ -141,7 +141,7 @@ def test_two_people_at_once(chromium: Any, served: Served) -> None:
     ann.page.keyboard.press("Control+a")
     ann.page.keyboard.type("5")
     ann.page.keyboard.press("Enter")
-    ann.page.wait_for_selector("#said:has-text('told 1 result')")
+    ann.page.wait_for_selector("#said:has-text('entered 1 measurement')")
     bob.page.wait_for_selector("#headline dd:text-is('1')", timeout=3000)
 
     # The stop is announced; the region is one that screen readers follow.
@@ -180,7 +180,9 @@ def test_fifty_in_a_row_by_keyboard_alone(chromium: Any, served: Served) -> None
         ann.page.keyboard.press("Tab")
         ann.page.keyboard.type("2")
         ann.page.keyboard.press("Enter")
-        ann.page.wait_for_selector(f"#said:has-text('told 1 result: '):has-text('{k}.5')")
+        ann.page.wait_for_selector(
+            f"#said:has-text('entered 1 measurement: '):has-text('{k}.5')"
+        )
         if k < 11:
             ann.page.wait_for_selector(
                 f"#tell-ticket:not([value='{ticket}'])", state="attached"
@@ -188,7 +190,7 @@ def test_fifty_in_a_row_by_keyboard_alone(chromium: Any, served: Served) -> None
     told = [e.payload["results"][0]["values"] for e in served.events() if e.kind == "told"]
     assert [values["efficacy"] for values in told] == [k + 0.5 for k in range(12)]
     ann.page.click("text=Undo")
-    ann.page.wait_for_selector("#said:has-text('withdrew result 12')")
+    ann.page.wait_for_selector("#said:has-text('withdrew measurement 12')")
     assert ann.said == []
 
 
@@ -217,7 +219,7 @@ def test_a_file_with_three_problems(chromium: Any, served: Served, tmp_path: Pat
     ann.shot("preview-390")
     ann.axe()
     ann.page.click("text=Record 2 measurements")
-    ann.page.wait_for_selector("#said:has-text('told 2 results from results.csv')")
+    ann.page.wait_for_selector("#said:has-text('entered 2 measurements from results.csv')")
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -364,6 +366,91 @@ OUTSIDE = """(() => {
 })()"""
 
 
+# Boxes of texts that overlap each other, a dotted line, or what is below the chart; and texts
+# that reach out of the card.
+CLASHES = """(id) => {
+    const chart = document.getElementById(id);
+    const card = chart.closest('.card').getBoundingClientRect();
+    const box = (e) => [e.textContent, e.getBoundingClientRect()];
+    const texts = [...chart.querySelectorAll('text')].filter(e => e.textContent).map(box);
+    const dotted = [...chart.querySelectorAll('.shapelayer path')]
+        .map(e => ['line', e.getBoundingClientRect()]);
+    const below = [...chart.parentElement.querySelectorAll('figcaption, .legend')].map(box)
+        .map(([t, b]) => [t, new DOMRect(b.x, b.y - 5, b.width, b.height)]); // with some room
+    const apart = ([, a], [, b]) => a.right <= b.left + 1 || b.right <= a.left + 1
+        || a.bottom <= b.top + 1 || b.bottom <= a.top + 1;
+    const found = texts.filter(([, b]) => b.left < card.left || b.right > card.right)
+        .map(([t]) => [t, 'card']);
+    texts.forEach((one, k) => {
+        for (const other of [...texts.slice(k + 1), ...dotted, ...below])
+            if (!apart(one, other)) found.push([one[0], other[0]]);
+    });
+    return found;
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_text_of_a_chart_overlaps_another(chromium: Any, url: str, width: int) -> None:
+    """Also with long names, and with lines where a tolerance would have ended the study."""
+    names = ["immune response after two weeks and a booster", "side effects of any kind"]
+    problem = Problem(
+        objectives=dict(zip(names, ("max", "min"), strict=True)),
+        covariance=[1.0, 0.25],
+        arms=["Moderna", "half Moderna", "Pfizer"],
+    )
+    rng = np.random.default_rng(5)
+    means = {"Moderna": (5.0, 2.0), "half Moderna": (4.5, 1.7), "Pfizer": (4.0, 1.0)}
+    with open_store(url) as store:
+        study = Study.create(problem, store, name="labels", seed=1)
+        rows = [
+            {"arm": arm, **dict(zip(names, rng.normal(mean, (1.0, 0.5)), strict=True))}
+            for _ in range(240)
+            for arm, mean in means.items()
+        ]
+        study.tell_many(rows)
+    with running(url) as base:
+        ann = Person(chromium, base, width)
+        ann.page.goto(f"{base}/studies/labels")
+        ann.page.wait_for_selector("html.drawn-by-script.time-drawn")
+        stops = ann.page.locator("#evidence-stops dd").all_text_contents()
+        assert len(stops) > 1
+        assert all(plain(text).split(" with a tolerance of ")[1] for text in stops)
+        for chart in ("chart", "pulls-chart", "evidence-chart"):
+            assert ann.page.evaluate(CLASHES, chart) == [], chart
+        ann.shot(f"labels-{width}")
+        assert ann.said == []
+
+
+def test_a_wide_matrix_shows_that_it_scrolls(chromium: Any, url: str) -> None:
+    """Without scripts: a fade at the right that covers nothing at the end; names stay."""
+    problem = Problem(objectives=["x", "y"], covariance=[1.0, 1.0], arms=8)
+    with open_store(url) as store:
+        study = Study.create(problem, store, name="wide", seed=1)
+        study.tell_many([{"arm": a, "x": k, "y": -k} for k, a in enumerate(problem.arms)] * 2)
+    with running(url) as base:
+        size = {"width": 390, "height": 900}
+        page = chromium.new_context(java_script_enabled=False, viewport=size).new_page()
+        page.goto(f"{base}/studies/wide/comparisons")
+        while page.locator("h1:text('One moment')").count():
+            page.reload()
+        assert page.locator(".sideways").is_visible()
+        for selector in ("#matrix .wide", "#order .wide"):
+            place = f"document.querySelector('{selector}')"
+            fade = page.evaluate(
+                f"(({{ position, right, width, backgroundImage }}) => [position, right, width, "
+                f"backgroundImage.startsWith('linear-gradient')])"
+                f"(getComputedStyle({place}, '::after'))"
+            )
+            assert fade == ["sticky", "0px", "48px", True]
+            assert page.evaluate(f"{place}.scrollWidth > {place}.clientWidth + 48")
+            page.evaluate(f"{place}.scrollLeft = 9999")
+            last = page.locator(f"{selector} > :first-child").bounding_box()
+            box = page.locator(selector).bounding_box()
+            assert last["x"] + last["width"] <= box["x"] + box["width"] - 47
+        first = page.locator("#matrix tbody th").first.bounding_box()
+        assert first["x"] == page.locator("#matrix .wide").bounding_box()["x"]
+
+
 def test_zoom_stays_while_the_study_goes_on(chromium: Any, served: Served) -> None:
     fill(served.store)
     ann = Person(chromium, served.url)
@@ -425,13 +512,13 @@ def test_tables_change_without_a_new_page(chromium: Any, served: Served) -> None
     ann.page.click("th a:text-is('efficacy')")
     ann.page.wait_for_selector("th[aria-sort=ascending]:has-text('efficacy')")
     ann.page.fill("#results-search", "d")
-    ann.page.wait_for_selector("text=1 to 20 of 20 measurements, 80 in all")
+    ann.page.wait_for_selector("text=20 measurements found, 80 in all")
     assert ann.page.evaluate("document.activeElement.id") == "results-search"
     assert ann.page.evaluate("window.here")
     assert "q=d" in ann.page.url
     assert "sort=efficacy" in ann.page.url
     ann.page.reload()
-    ann.page.wait_for_selector("text=1 to 20 of 20 measurements, 80 in all")
+    ann.page.wait_for_selector("text=20 measurements found, 80 in all")
     assert ann.said == []
 
 
@@ -455,7 +542,7 @@ def test_without_scripts_there_are_pictures(chromium: Any, served: Served) -> No
     page.fill("#tell-value-0", "1")
     page.fill("#tell-value-1", "2")
     page.click("#tell button")
-    assert "told 1 result" in page.inner_text("#said")
+    assert "entered 1 measurement" in page.inner_text("#said")
 
 
 LOADED = "[...document.images].map(i => i.complete && i.naturalWidth > 0)"

@@ -289,7 +289,7 @@ def test_from_an_empty_store_to_a_stopped_study(chromium: Any, empty: tuple[str,
         page.keyboard.press("Tab")
         page.keyboard.type(f"{price:.3f}")
         page.keyboard.press("Enter")
-        page.wait_for_selector("#said:has-text('told 1 result')")
+        page.wait_for_selector("#said:has-text('entered 1 measurement')")
         page.wait_for_selector(f"#tell-ticket:not([value='{ticket}'])", state="attached")
         if not page.locator("#tell h2 bdi").count():
             break

@@ -231,7 +231,10 @@ def test_ask_and_tell_by_form(served: Served) -> None:
         assert f'id="tell-ticket" value="{tickets[1]}"' in other
         fields = {"ticket": ticket, "value-0": "1.5", "value-1": "2"}
         done = send(browser, f"{PATH}/tell", fields)
-        assert "told 1 result: A: efficacy 1.5" in browser.get(done.headers["location"]).text
+        assert (
+            "entered 1 measurement: A: efficacy 1.5"
+            in browser.get(done.headers["location"]).text
+        )
         (result,) = served.events()[-1].payload["results"]
         assert result["values"] == {"efficacy": 1.5, "toxicity": 2.0}
         assert served.events()[-1].payload["by"]["user"] == "recorder one"
@@ -349,7 +352,7 @@ def test_correct_withdraw_cancel_close(served: Served) -> None:
         send(browser, f"{PATH}/ask", {"n": "1"})
         ticket = served.events()[-1].payload["tickets"][0]["id"]
         assert send(browser, f"{PATH}/cancel", {"ticket": ticket}).status_code == 303
-        assert "0 open tickets" in browser.get(f"{PATH}/enter").text
+        assert "No open tickets" in browser.get(f"{PATH}/enter").text
         before = served.dump()
         assert send(browser, f"{PATH}/close", {"name": "another"}).status_code == 403
         assert served.dump() == before

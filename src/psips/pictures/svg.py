@@ -87,7 +87,7 @@ def front(known: Front, x: int, y: int, hide: bool = False) -> str:
     """
     shown = known.shown(hide)
     if not shown:
-        return '<p class="small">There is nothing to draw yet.</p>'
+        return '<p class="empty">There is nothing to draw yet.</p>'
     if known.d == 1:
         return _intervals(known, shown)
     across = axis_of(_reach(shown, x), LEFT, WIDTH - RIGHT)

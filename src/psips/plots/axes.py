@@ -119,7 +119,7 @@ def pulls(source: Session | Study, ax: Axes | None = None) -> Axes:
     if len(rest):
         total = int(counts[-1, rest].sum())
         ax.plot([], [], color=GREY, linewidth=0.8, label=f"{total:,}  {len(rest)} others")
-    ax.set(xlabel="results in all", ylabel="results of the arm", ylim=(0, None))
+    ax.set(xlabel="measurements in all", ylabel="measurements of the option", ylim=(0, None))
     ax.set_xlim(0, max(1, int(looks[-1])))
     _legend_beside(ax)
     return clean(ax)
@@ -135,7 +135,7 @@ def evidence(source: Session | Study, ax: Axes | None = None) -> Axes:
     history = history_of(source)
     ax = _axes((8.0, 3.8)) if ax is None else ax
     found = evidence_over_time(history)
-    ax.set_xlabel("results in all")
+    ax.set_xlabel("measurements in all")
     ax.set_xlim(0, max(1, len(history.arms)))
     if not len(found.results):
         ax.text(

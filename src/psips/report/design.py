@@ -34,7 +34,7 @@ def design_of(state: State) -> str:
     size = np.where(sd > 0.0, sd, 1.0)  # 0 where exact
     correlation = problem.usual_covariance / np.outer(size, size)
     given = problem.noise == KNOWN
-    head = ["objective", "better", "sd of one result" if given else "sd guessed"]
+    head = ["metric", "better", "sd of one measurement" if given else "sd guessed"]
     rows: list[list[Any]] = [
         [
             problem.labels[c],
@@ -63,19 +63,19 @@ def design_of(state: State) -> str:
     words = {
         KNOWN: "given"
         if problem.covariance is None or problem.covariance.ndim == 2
-        else "given for each arm (below: the mean)",
+        else "given for each option (below: the mean)",
         ESTIMATE: "estimated, the same for all arms",
-        PER_ARM: "estimated for each arm",
+        PER_ARM: "estimated for each option",
     }
     facts.append(["noise", words[problem.noise]])
     if problem.partial:
-        facts.append(["results", "may lack values"])
+        facts.append(["measurements", "may lack values"])
     if problem.has_items:
         many = (
             f"{len(problem.items):,} in a given order" if problem.items else "as many as needed"
         )
         alone = "; the question is of these alone" if state.session.of == THESE else ""
-        facts.append(["items shared by the arms", f"{many}; compared within items{alone}"])
+        facts.append(["items shared by the options", f"{many}; compared within items{alone}"])
     theta = problem.parameter_set
     if theta is not None:
         kind = f"ball of radius {theta.radius}" if isinstance(theta, Ball) else repr(theta)
@@ -83,16 +83,17 @@ def design_of(state: State) -> str:
     if problem.prior is not None:
         worth = zip(problem.arms, problem.prior.means, problem.prior.pulls, strict=True)
         facts.append(
-            ["prior", "; ".join(f"{a}: {m}, worth {n:g} results" for a, m, n in worth)]
+            ["prior", "; ".join(f"{a}: {m}, worth {n:g} measurements" for a, m, n in worth)]
         )
     if not problem.unstructured:
         facts.append(["model", f"linear in {problem.h} features (see the end)"])
         xi = problem.model.xi
         facts.append(["regularisation", f"{xi:.6g}" if xi else "none: least squares"])
-    facts.append([counted(problem.K, "arm"), ", ".join(problem.arms)])
+    facts.append([counted(problem.K, "option"), ", ".join(problem.arms)])
     if problem.has_costs:
         each = zip(problem.arms, problem.costs, strict=True)
-        facts.append(["cost of a result", ", ".join(f"{a} {cost:.10g}" for a, cost in each)])
+        costs = ", ".join(f"{a} {cost:.10g}" for a, cost in each)
+        facts.append(["cost of a measurement", costs])
     if problem.limits:
         facts.append(["limits", "; ".join(problem.limit_texts)])
     if problem.tolerance:

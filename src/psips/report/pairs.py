@@ -18,7 +18,7 @@ def pairs(study: Study) -> str:
     if found.why_not:
         return ""
     costs = study.problem.has_costs
-    head = ["open question", "as far as is proven", "more measurements"]
+    head = ["open question", "proven so far", "more measurements"]
     head += [*(["cost"] if costs else []), "tolerance that settles it"]
     rows = [
         [

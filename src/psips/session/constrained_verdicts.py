@@ -101,7 +101,7 @@ def judged(
 def verdicts_within(problem: Problem, engine: Engine) -> list[Found]:
     """Return what is proven of each answer."""
     if not engine.ready:
-        return [Found("open", None, "some arms have not enough results")] * problem.n
+        return [Found("open", None, "some options have too few measurements")] * problem.n
     model = engine.model
     aims = model.limits.aims > 0
     kept, broken, leads = interruptible(evidence_within, model, engine.belief)

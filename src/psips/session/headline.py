@@ -179,7 +179,7 @@ def _measured(known: Status) -> Fact:
     what = (
         f"measurement{'' if known.results == 1 else 's'} {'in all' if known.done else 'so far'}"
     )
-    if known.budget is not None:
+    if known.budget is not None and (known.outlook is None or known.stopped):
         what += f"; {known.budget_text}"
     return Fact(f"{known.results:,}", what)
 

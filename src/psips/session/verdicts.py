@@ -118,7 +118,7 @@ def verdicts_of(problem: Problem, engine: Engine, *, lacking: bool = True) -> li
         why = "no proof is known for a tolerance that is a percentage"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]
     if not engine.ready:
-        why = not_known(problem, engine) or "some arms have not been measured"
+        why = not_known(problem, engine) or "not every option has been measured"
         if not problem.unstructured:
             why = "the arms measured do not span the features yet"
         return [Verdict(name, "open", None, None, None, {}, why) for name in problem.answers]

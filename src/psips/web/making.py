@@ -40,7 +40,7 @@ DIRECTIONS = {"max": "more is better", "min": "less is better", "limit": "only l
 KINDS = {
     "number": "any number",
     "binary": "yes or no",
-    "log": "positive, by its logarithm",
+    "log": "positive (logarithm)",
     "exact": "exact, without noise",
 }
 FILES = ("arms", "answers", "truth", "theta", "results", "guess", "costs", "items", "blocks")

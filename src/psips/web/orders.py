@@ -9,7 +9,7 @@ from psips.plots.orders import arranged, style_of
 from psips.session.dominance import Comparisons, Edge
 
 BOX, HIGH, GAP, DROP = (
-    132,
+    144,
     34,
     20,
     76,

@@ -50,6 +50,7 @@ TEMPLATES.filters.update(
     slug=slug,
     without_place=without_place,
     of=text.of,
+    typed=lambda value: "" if value is None else repr(value).removesuffix(".0"),
     rough=lambda value: rounded(value, value / 3.0),
 )
 

@@ -8,7 +8,7 @@ from psips.input.quantities import in_words
 from psips.store import CLOCK, Event, is_time
 from psips.study.schema import ASKED, CLOSED, CONFIRMED, CORRECTED, CREATED, TOLD, WITHDRAWN
 
-LISTED = 4  # results or tickets of an event that are named
+LISTED = 4  # measurements or tickets of an event that are named
 
 
 def moment(at: str) -> str:
@@ -52,19 +52,19 @@ def _what(kind: str, data: dict[str, Any]) -> str:
         results = data["results"]
         told = [f"{r['arm']}: {_values(r['values'])}" for r in results[:LISTED]]
         file = f" from {data['file']['name']}" if data.get("file") else ""
-        count = f"{len(results):,} result{'' if len(results) == 1 else 's'}{file}"
-        return f"told {count}: {_few(told, len(results))}"
+        count = f"{of(len(results), 'measurement')}{file}"
+        return f"entered {count}: {_few(told, len(results))}"
     waits = " (waits for another person)" if data.get("awaits") else ""
     if kind == CORRECTED:
         old, new = _values(data["instead_of"]), _values(data["values"])
-        return f"corrected result {data['result']}: {old} became {new}{waits}{reason}"
+        return f"corrected measurement {data['result']}: {old} became {new}{waits}{reason}"
     if kind == WITHDRAWN:
-        numbers = [f"result {n}" for n in data["results"]]
+        numbers = [f"measurement {n}" for n in data["results"]]
         tickets = [f"ticket {t}" for t in data["tickets"]]
         verb = "withdrew" if numbers else "cancelled"
         return f"{verb} {_few(numbers + tickets)}{waits}{reason}"
     if kind == CONFIRMED:
-        parts = [f"result {n}" for n in data["results"]]
+        parts = [f"measurement {n}" for n in data["results"]]
         parts += [f"event {n}" for n in data["events"]]
         return f"confirmed {_few(parts)}{reason}"
     if kind == CLOCK:

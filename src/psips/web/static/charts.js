@@ -57,6 +57,12 @@
       linecolor: ink.line, tickcolor: ink.line, automargin: true, fixedrange: false, ...more };
   }
 
+  // The title of a metric's axis, cut where its side of the chart is too short for it.
+  function titled(metric, px) {
+    const way = metric.title.slice(metric.title.lastIndexOf(" ("));
+    return short(metric.title.slice(0, -way.length), Math.max(8, Math.floor(px / 7.2) - way.length)) + way;
+  }
+
   function layout(more) {
     return { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false,
       font: { family: "system-ui, sans-serif", size: 12, color: ink.text }, hovermode: "closest",
@@ -193,7 +199,7 @@
     });
     const annotations = names(options, x, y, rangeX, rangeY);
     if (data.note) annotations.push(remark(data.note, chart.clientWidth < 500));
-    return [traces, layout({ xaxis: axis(data.metrics[x].title, { range: rangeX }), yaxis: axis(data.metrics[y].title, { range: rangeY }), shapes: beyond, annotations, margin: { l: 60, r: 16, t: data.note ? (chart.clientWidth < 500 ? 44 : 32) : 16, b: 48 } })];
+    return [traces, layout({ xaxis: axis(titled(data.metrics[x], chart.clientWidth - 76), { range: rangeX }), yaxis: axis(titled(data.metrics[y], chart.clientHeight - 80), { range: rangeY }), shapes: beyond, annotations, margin: { l: 60, r: 16, t: data.note ? (chart.clientWidth < 500 ? 44 : 32) : 16, b: 48 } })];
   }
 
   function remark(said, narrow = false) {
@@ -217,7 +223,7 @@
       traces.push(marks(options, options.map((o) => o.means[c]), rows, { xaxis: ax, yaxis: ay,
         error_x: { type: "data", array: options.map((o) => 1.96 * (o.errors[c] || 0)), color: faded(ink.soft, 0.7), thickness: 2, width: 0 } }));
       const span = [c * (part + gap), c * (part + gap) + part];
-      more[`xaxis${c ? c + 1 : ""}`] = axis(metric.title, { domain: narrow ? [0, 1] : span, anchor: ay,
+      more[`xaxis${c ? c + 1 : ""}`] = axis(titled(metric, (chart.clientWidth - 110) * (narrow ? 1 : part)), { domain: narrow ? [0, 1] : span, anchor: ay,
         range: reach(options.flatMap((o) => [-1, 1].map((k) => (o.means[c] === null ? null : o.means[c] + k * 1.96 * (o.errors[c] || 0))))) });
       more[`yaxis${c ? c + 1 : ""}`] = { domain: narrow ? [1 - span[1], 1 - span[0]] : [0, 1], anchor: ax, tickvals: rows, gridcolor: ink.line, zeroline: false,
         ticktext: narrow || c === 0 ? options.map((o) => text(short(o.name, 16))) : rows.map(() => ""), range: [-0.6, options.length - 0.4], automargin: true, fixedrange: true };
@@ -234,7 +240,7 @@
       return data.metrics[c].better > 0 ? part : 1 - part;
     };
     const across = data.metrics.map((_, c) => c);
-    const traces = options.map((o) => ({ type: "scatter", mode: "lines+markers", x: across, y: across.map((c) => place(o, c)), hoverinfo: "text",
+    const traces = options.map((o) => ({ type: "scatter", mode: "lines+markers", cliponaxis: false, x: across, y: across.map((c) => place(o, c)), hoverinfo: "text",
       hovertext: across.map(() => tip(o)), customdata: across.map(() => o.name), opacity: share(o),
       line: { color: markColour(o), width: followed.name === o.name ? 4 : o.candidate ? 2 : 1 },
       marker: { color: markColour(o), size: 7, symbol: SYMBOLS[o.mark], line: { color: markColour(o), width: 1.5 } } }));
@@ -260,9 +266,12 @@
     const options = shown().filter((o) => o.means.every((m) => m !== null));
     const of = (c) => options.map((o) => o.means[c]);
     const trace = { type: "scatter3d", mode: "markers", x: of(0), y: of(1), z: of(2), hoverinfo: "text", hovertext: options.map(tip), customdata: options.map((o) => o.name),
-      marker: { symbol: options.map((o) => ["diamond", "circle", "circle-open", "x"][o.mark]), size: options.map((o) => (followed.name === o.name ? 9 : 5)), color: options.map((o) => faded(markColour(o), share(o))) } };
-    const titled = (c) => ({ title: { text: short(data.metrics[c].title, 28), font: { size: 12 } }, gridcolor: ink.line, color: ink.soft, backgroundcolor: "rgba(0,0,0,0)", showspikes: false });
-    return [[trace], layout({ scene: { xaxis: titled(0), yaxis: titled(1), zaxis: titled(2), dragmode: "turntable" }, margin: { l: 0, r: 0, t: 0, b: 0 } })];
+      marker: { symbol: options.map((o) => ["diamond", "circle", "circle-open", "x"][o.mark]), size: options.map((o) => (followed.name === o.name ? 10 : 6)), color: options.map((o) => faded(markColour(o), share(o))),
+        line: { color: options.map((o) => faded(markColour(o), share(o))), width: 1 } } };
+    const narrow = chart.clientWidth < 500;
+    const far = narrow ? 1.75 : 1.3; // how far the eye is, so that the titles are in the picture
+    const side = (c) => ({ title: { text: short(narrow ? data.metrics[c].name : data.metrics[c].title, narrow ? 14 : 28), font: { size: 12 } }, gridcolor: ink.line, color: ink.soft, backgroundcolor: "rgba(0,0,0,0)", showspikes: false });
+    return [[trace], layout({ scene: { xaxis: side(0), yaxis: side(1), zaxis: side(2), dragmode: "turntable", camera: { eye: { x: far, y: far, z: 0.8 * far }, center: { x: 0, y: 0, z: -0.15 } }, uirevision: "space" }, margin: { l: 0, r: 0, t: 0, b: 0 } })];
   }
 
   const VIEWS = { plane: ["Plane", plane], intervals: ["Each metric", intervals], space: ["Space", space], parallel: ["Parallel", parallel] };
@@ -347,6 +356,9 @@
     return Plotly.react(box, traces, layout({ margin: { l: 56, r: 12, t: 12, b: 44 }, ...more }), config);
   }
 
+  // Counts have no tenths.
+  const whole = ([low, high]) => (high - low < 6 ? { dtick: 1 } : {});
+
   // Names at the ends of lines, with room between them.
   function ends(arms, box, palette) {
     const most = Math.max(...arms.map((arm) => arm.counts.at(-1)), 1);
@@ -370,29 +382,58 @@
     }).reverse();
     const box = document.getElementById("pulls-chart");
     const named = ends(series.arms.slice(0, palette.length), box, palette);
-    lines(box, pulls, { xaxis: axis("measurements in all", { range: [0, series.results.at(-1)] }), yaxis: axis("measurements", { range: [0, 1.06 * Math.max(1, series.arms[0].counts.at(-1), ...named.map((one) => one.y))] }),
+    const most = 1.06 * Math.max(1, series.arms[0].counts.at(-1), ...named.map((one) => one.y));
+    lines(box, pulls, { xaxis: axis("measurements in all", { range: [0, series.results.at(-1)], ...whole([0, series.results.at(-1)]) }),
+      yaxis: axis("measurements", { range: [0, most], ...whole([0, most]) }),
       annotations: named, margin: { l: 56, r: box.clientWidth < 360 ? 84 : 104, t: 12, b: 44 } });
     if (!box.dataset.heard) {
       box.dataset.heard = "yes";
       box.on("plotly_click", (event) => { followed.name = event.points[0].customdata === followed.name ? "" : event.points[0].customdata; });
     }
     const e = series.evidence;
-    const found = [];
-    if (e.results) {
-      const name = e.log ? "probability of another set" : e.unit;
-      found.push({ type: "scatter", mode: "lines", x: e.results, y: e.value, line: { color: ink.m1, width: 2 }, hoverinfo: "x+y", name });
-      found.push({ type: "scatter", mode: "lines", x: e.results, y: e.threshold, line: { color: ink.m2, width: 2, dash: "dash" }, hoverinfo: "text", hovertext: e.results.map(() => "the study stops here") });
-    }
-    const shapes = series.saved.map((one) => ({ type: "line", x0: one.at, x1: one.at, yref: "paper", y0: 0, y1: 1, line: { color: ink.m3, dash: "dot", width: 1.5 } }));
+    document.getElementById("evidence").hidden = !e.results;
+    document.getElementById("no-evidence").hidden = Boolean(e.results);
+    if (!e.results) return;
     const right = document.getElementById("evidence-chart");
-    const last = series.results.at(-1);
-    const notes = series.saved.map((one, k) => {
-      const late = 2 * one.at > last; // then there is more room on its left
-      const room = ((late ? one.at : last - one.at) / last) * (right.clientWidth - 80);
-      const said = short(one.said.replace("a tolerance of ", ""), Math.max(8, Math.floor(room / 6)));
-      return { x: one.at, yref: "paper", y: 1 - 0.09 * k, text: text(said), showarrow: false, xanchor: late ? "right" : "left", font: { size: 11, color: ink.soft } };
+    const name = e.log ? "probability of another set" : e.unit;
+    const found = [
+      { type: "scatter", mode: "lines", x: e.results, y: e.value, line: { color: ink.m1, width: 2 }, hoverinfo: "x+y", name },
+      { type: "scatter", mode: "lines", x: e.results, y: e.threshold, line: { color: ink.m2, width: 2, dash: "dash" }, hoverinfo: "text", hovertext: e.results.map(() => "the study stops here") },
+    ];
+    const span = [e.results[0], Math.max(e.results.at(-1), e.results[0] + 1)];
+    const stops = [...series.saved].sort((a, b) => a.at - b.at);
+    const shapes = stops.map((one) => ({ type: "line", x0: one.at, x1: one.at, yref: "paper", y0: 0, y1: 1, line: { color: ink.m3, dash: "dot", width: 1.5 } }));
+    lines(right, found, { xaxis: axis("measurements in all", { range: span, ...whole(span) }), yaxis: axis(name, { type: e.log ? "log" : "linear", rangemode: e.log ? "normal" : "tozero" }),
+      shapes, annotations: letters(stops, span, right.clientWidth - 72), margin: { l: 56, r: 16, t: stops.length ? 26 : 12, b: 44 } });
+    listStops(stops);
+  }
+
+  // A letter above each dotted line; lines that are too close for that share one label.
+  function letters(stops, [low, high], wide) {
+    const labels = [];
+    stops.forEach((one, k) => {
+      const letter = String.fromCharCode(97 + k);
+      const px = (wide * (one.at - low)) / (high - low);
+      const near = labels.at(-1);
+      if (near && px - near.px < 7 * near.text.length + 14) {
+        near.text += ` ${letter}`;
+        near.x = (near.first + one.at) / 2;
+        near.px = px;
+      } else labels.push({ text: letter, x: one.at, first: one.at, px });
     });
-    lines(right, found, { xaxis: axis("measurements in all", e.results ? { range: [e.results[0], Math.max(e.results.at(-1), e.results[0] + 1)] } : {}), yaxis: axis(e.results ? (e.log ? "probability of another set" : e.unit) : "nothing to compare yet", { type: e.log ? "log" : "linear", rangemode: e.log ? "normal" : "tozero" }), shapes, annotations: notes });
+    return labels.map((label) => ({ x: label.x, yref: "paper", y: 1, yanchor: "bottom", yshift: 2, text: label.text, showarrow: false, font: { size: 12, color: ink.soft } }));
+  }
+
+  // What the letters stand for, below the chart, where there is room for long names.
+  function listStops(stops) {
+    const list = document.getElementById("evidence-stops");
+    list.hidden = !stops.length;
+    list.querySelector("dl").replaceChildren(...stops.flatMap((one, k) => {
+      const [letter, said] = [document.createElement("dt"), document.createElement("dd")];
+      letter.textContent = String.fromCharCode(97 + k);
+      said.textContent = `${one.at.toLocaleString("en")} measurements with \u2068${one.said}\u2069`;
+      return [letter, said];
+    }));
   }
 
   // Do something again when there is news, and rest five times as long as it took.
