@@ -9,6 +9,8 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +34,8 @@ BOOSTERS = {
     "CureVac": (2.5, 2.1),
 }
 PICTURES = {  # name: path, width, height, colours, what to wait for
-    "overview": ("", 1280, 880, "light", "html.drawn-by-script"),
-    "dark": ("", 1280, 880, "dark", "html.drawn-by-script"),
-    "comparisons": ("/comparisons", 1280, 1180, "light", ".order"),
+    "overview": ("", 900, 1200, "light", "html.drawn-by-script"),
+    "comparisons": ("/comparisons", 900, 1240, "light", ".order"),
     "enter": ("/enter", 390, 760, "light", "#tell"),
 }
 
@@ -42,13 +43,14 @@ PICTURES = {  # name: path, width, height, colours, what to wait for
 def make(url: str) -> None:
     """A study on its way, with open tickets."""
     rng = np.random.default_rng(4)
+    times = (datetime(2026, 3, 2, 9, tzinfo=UTC) + timedelta(minutes=5 * k) for k in count())
     problem = Problem(
         objectives={"immune response": "max", "side effects": "min"},
         covariance=[1.0, 0.25],
         arms=list(BOOSTERS),
     )
     with open_store(url, create=True) as store:
-        study = Study.create(problem, store, name=NAME, seed=1)
+        study = Study.create(problem, store, name=NAME, seed=1, clock=lambda: next(times))
         for _ in range(14):
             rows = []
             for ticket in study.ask(12):
