@@ -22,7 +22,7 @@ print(trial.problem.objectives)
 # %%
 # The loop
 # --------
-# A session asks which booster the next patient should get, and is told the three responses. ``delta=0.1``
+# The session says which booster the next patient should get, and takes the three responses. ``delta=0.1``
 # accepts one wrong set in ten.
 session = Session(trial.problem, delta=0.1, rng=1)
 patients = environments.environment_of(trial).start(rng=2)
@@ -37,13 +37,13 @@ print("the truth:", ", ".join(trial.pareto_set))
 # The front
 # ---------
 # Each ellipse holds the true mean of a booster with probability 0.95. Small ones were measured often:
-# those that nearly tie with a booster of the front.
+# those that nearly tie with a booster on the front.
 plots.front(session, objectives=["anti-spike IgG", "cellular response"])
 
 # %%
 # Where the patients went
 # -----------------------
-# Three boosters out of twenty got most of the patients. Those that are plainly worse got some thirty each.
+# Three boosters out of twenty got most of the patients. Those that are clearly worse got about thirty each.
 pulls = session.pulls
 order = sorted(pulls, key=pulls.get)
 figure, ax = plt.subplots(figsize=(7.2, 5.2))
@@ -58,8 +58,8 @@ ax.spines[["top", "right"]].set_visible(False)
 # %%
 # Was it worth it?
 # ----------------
-# The same trial with equal shares, stopped by the same rule. Ten trials each; the medians are what to
-# compare, and one run of either may be lucky.
+# The same trial with equal shares, stopped by the same rule. Ten trials each; compare the medians, since a
+# single run may be lucky.
 adaptive = psips.simulate_many(trial, runs=10, delta=0.1, seed=3)
 equal = psips.simulate_many(
     trial, runs=10, delta=0.1, seed=3, sampling="round-robin"

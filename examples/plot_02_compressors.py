@@ -71,7 +71,7 @@ print(measure("zlib 6"))
 # %%
 # The loop
 # --------
-# Near-ties may take very long, so there is a budget. If it ends first, psips says what is open.
+# Near-ties may take very long, so there is a budget. If it runs out first, psips says what is undecided.
 session = Session(problem, delta=0.05, budget=4000, rng=1)
 while not session.done:
     ticket = session.ask()
@@ -91,5 +91,5 @@ print("candidates:", ", ".join(session.candidate_set))
 ax = plots.front(session)
 
 # %%
-# How often each was measured: the effort went to the settings that are close to each other.
+# How often each was measured: most measurements went to settings that nearly tie.
 print(dict(sorted(session.pulls.items(), key=lambda item: -item[1])))

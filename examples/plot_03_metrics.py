@@ -3,7 +3,7 @@ An A/B/n test with four metrics and a tolerance
 ===============================================
 
 Five versions of a checkout page. The team looks at four metrics: did the visitor buy, how much, how long
-did the page take, did anybody complain. Averages of the four into one score hide what was traded for what.
+did the page take, did they complain. A single score of all four would hide the trade-offs.
 So the question is: which versions are Pareto-optimal?
 
 Two metrics are yes or no, two are skewed. No one knows their noise. And no one would rebuild the page for one
@@ -31,7 +31,7 @@ problem = Problem(**design, epsilon=tolerance, name="checkout")
 # %%
 # Visitors
 # --------
-# They stand for your own: shares of buyers and of complaints, and typical baskets and times, of each
+# These simulate your own visitors: shares of buyers and of complaints, and typical baskets and times, of each
 # version. In a real test ``visit`` is your web server.
 truth = pd.DataFrame(
     {
@@ -62,9 +62,9 @@ def visit(versions):
 # %%
 # Batches
 # -------
-# Visitors come by the hundred, so the session is asked for a batch and told a table. What is asked and
-# not yet told counts in the choice, so a batch is spread as it should be. The evidence is judged at the
-# end of each batch, and looking that often is paid for: no correction for "peeking" is needed.
+# Visitors come by the hundred, so the session is asked for a batch and told a table. Open tickets
+# count when psips chooses, so that a batch is spread over the versions. psips judges the evidence after each
+# batch; delta allows for that, so no correction for "peeking" is needed.
 def run_test(problem):
     session = Session(problem, delta=0.05, rng=1)
     while not session.done and session.results < 40_000:
@@ -89,7 +89,7 @@ plots.pulls(session)
 # %%
 # Choosing from the front
 # -----------------------
-# The set is what the data say. Which of its members to ship is what the team says: here a purchase
-# counts most, and complaints weigh in.
+# The data decide which versions are in the set, the team which of them to ship: here a purchase counts
+# most, and complaints weigh in.
 weights = {"bought": 10, "basket": 1, "seconds": 1, "complained": 5}
 session.rank(weights=weights)

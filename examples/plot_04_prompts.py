@@ -2,7 +2,7 @@
 Prompts and models on the same questions
 ========================================
 
-Four models, five ways to prompt them: twenty arms. Each can be put to a set of 1,000 questions with known
+Four models, five ways to prompt them: twenty arms. Each can answer a set of 1,000 questions with known
 answers. The team wants to know which combinations are worth having: no other is right more often for less
 money. Asking all of them everything is 20,000 calls, and most of that money goes to combinations that no one
 will use.
@@ -19,8 +19,8 @@ from matplotlib.colors import ListedColormap
 import psips
 
 # %%
-# What stands for the models
-# --------------------------
+# Simulated models
+# ----------------
 # The table below is made up: the share of right answers, the tokens that a prompt needs and the price of a
 # million tokens. Answers are drawn to match it exactly, with a difficulty that the arms share. In your case
 # ``call`` asks a model and grades what it says.
@@ -60,7 +60,7 @@ def call(arm, question):
 # %%
 # The evaluation
 # --------------
-# ``evaluate`` calls the function where it tells most, here on eight workers at once, and stops when the Pareto
+# ``evaluate`` calls the function for the arms and questions that inform most, on eight workers at once, and stops when the Pareto
 # set is known. Prices span a factor of thousands, so their logarithms are compared.
 found = psips.evaluate(
     arms=list(right),
@@ -80,7 +80,7 @@ print("\n".join(found.pareto_set))
 # %%
 # What it saved
 # -------------
-# Hopeless arms get some thirty calls each. Where a dear arm is among them, that saves most of the money.
+# Hopeless arms get about thirty calls each. Where an expensive arm is among them, that saves most of the money.
 calls = found.session.pulls
 whole = sum(costs.sum() for costs in cents.values()) / 100
 paid = sum(cents[arm].mean() * n for arm, n in calls.items()) / 100

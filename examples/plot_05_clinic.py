@@ -6,9 +6,9 @@ How should a clinic book its patients? If they come one every 18 minutes, no one
 sits idle and goes home late. If three are told to come at the start and the next every 12 minutes, the doctor
 is never idle, and the waiting room is full. Eleven such rules are compared, by simulation.
 
-A simulation can do what no real clinic can: put the same day, with the same patients, to every rule. These
-are common random numbers. In psips such a day is an item: rules are compared day by day, and it does not
-matter that some days are bad for all of them.
+A simulation can do what no real clinic can: run the same day, with the same patients, under every rule. This
+is called common random numbers. In psips such a day is an item: psips compares rules day by day, so that it
+does not matter that some days are bad for all of them.
 """
 
 import matplotlib.pyplot as plt

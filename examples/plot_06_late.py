@@ -6,8 +6,8 @@ A laboratory has six instruments. A sample takes between one and five hours, res
 and now and then a run is lost. Waiting for one result before choosing the next sample would leave five
 instruments idle.
 
-psips takes this as it comes. What is asked and not yet told counts as pending in the next choice, results
-may be told in any order, and a lost sample is cancelled.
+psips handles this. Open tickets count as pending when it chooses the next sample, results may come in any
+order, and you cancel the ticket of a lost sample.
 """
 
 import heapq

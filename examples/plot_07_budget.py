@@ -50,16 +50,16 @@ print(session.claim or "nothing was proven")
 print(f"{session.spent:.0f} of {session.budget:.0f} hours spent")
 
 # %%
-# The trials went where they tell most for an hour: to the recipes that look best, and to today's process, of
-# which an hour buys eight times as much.
+# The hours went where they inform most: to the recipes that look best, and to today's process, of which an hour
+# buys eight times as much.
 print(session.pulls)
 plots.front(session)
 
 # %%
 # When the money runs out first
 # -----------------------------
-# The same question with 200 hours. Nothing is claimed that was not earned; the status says what is proven,
-# what is open, and what a tenth more would be spent on.
+# The same question with 200 hours. psips claims only what is proven; the status says what is undecided, and
+# what a tenth more would be spent on.
 poor = Session(problem, delta=0.05, goal="beat control", budget=200, rng=1)
 line = np.random.default_rng(4)
 while not poor.done:

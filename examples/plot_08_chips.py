@@ -4,8 +4,8 @@ Chip designs that share their features
 
 259 designs of a network on a chip, each described by four numbers. A simulation of a design gives its energy
 and its run time, with noise. Simulating all of them many times is out of the question, but designs with
-similar numbers behave alike: if the mean is about linear in the features, a result of one design tells
-something about all.
+similar numbers behave alike: if the mean is about linear in the features, a result of one design informs
+about all.
 """
 
 import matplotlib.pyplot as plt
@@ -27,7 +27,7 @@ print(np.round(problem.features[:3], 2))
 # Most designs are never simulated
 # --------------------------------
 # The first measurements span the features; nothing is concluded before they do. Then the session measures
-# the designs that tell most about the pairs that are still open.
+# the designs that inform most about the undecided pairs.
 session = Session(problem, delta=0.1, rng=1)
 runs = environments.environment_of(chips).start(rng=2)
 while not session.done:
@@ -45,7 +45,7 @@ print(
 # %%
 # Blue designs are the set found; the size of a mark is how often the design was simulated. The true means
 # are drawn, which the session did not see. Few designs were simulated, and those often:
-# they tell most about the model.
+# they inform most about the model.
 means = environments.environment_of(chips).means
 found = np.isin(problem.arms, session.pareto_set)
 figure, ax = plt.subplots(figsize=(7.2, 5.0))
@@ -60,8 +60,8 @@ ax.spines[["top", "right"]].set_visible(False)
 # %%
 # What the features are worth
 # ---------------------------
-# The same designs as options that have nothing to do with each other: after as many results as the session
-# needed, most have been simulated a few times, and nothing is settled.
+# The same designs without features: after as many results as the session needed, most have been simulated a
+# few times, and nothing is settled.
 alone = Problem(
     arms=problem.arms,
     objectives=dict(zip(problem.objectives, problem.directions, strict=True)),

@@ -4,7 +4,7 @@ Confirming an Optuna front
 
 Optuna proposes settings; here it tunes a small model for accuracy and for speed. Every evaluation is noisy
 (another split of the data, another seed), and each trial is evaluated once. So the front that it reports is
-partly luck: a trial is on it because it is good, or because its noise was kind.
+partly luck: a trial is on it because it is good, or because its noise was favourable.
 
 psips takes trials of that front and measures them again, until it is known which of them are Pareto-optimal.
 """

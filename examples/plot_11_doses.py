@@ -74,8 +74,8 @@ for one in planned.forecasts:
 # The clinic
 # ----------
 # A program of its own: it enrols a batch of six, and tells the results of the batch before the last. It is killed
-# while it waits for results (``kill -9``: no clean-up of any kind), and started again. What it has been told is in the
-# database, and so are the tickets of the patients whose results are still out.
+# while it waits for results (``kill -9``: no clean-up of any kind), and started again. The results are in the database,
+# and so are the tickets of the patients whose results are still out.
 CLINIC = '''
 import os, signal, sys
 import numpy as np
@@ -122,7 +122,7 @@ print(
 )
 
 # %%
-# Started again, it goes on with the tickets that are out, as if nothing had been.
+# Started again, it goes on with the open tickets, as if nothing had happened.
 run_clinic(crash_at=0)
 print(study.status())
 

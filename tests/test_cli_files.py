@@ -165,10 +165,10 @@ def test_from_past_results_to_a_report(folder: Path) -> None:
     code, out, err = shell("psips report trial --out report.html")
     assert (code, err) == (0, "")
     html = (folder / "report.html").read_text()
-    assert "Do the results look like what was assumed?" in html
+    assert "Do the results satisfy the assumptions?" in html
     assert "<p>No violations found.</p>" in html
-    assert "80 results were told and 80 count" in html
-    assert "The noise as estimated" in html
+    assert "80 results were recorded; 80 of them count" in html
+    assert "The estimated noise" in html
 
 
 def test_the_draft(folder: Path, run: Any) -> None:

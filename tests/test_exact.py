@@ -686,7 +686,7 @@ def test_no_standard_deviation_of_0_is_printed(exact: str, tmp_path: Path) -> No
         rows.loc[rows["arm"] == "-O1", "time"] = 14.0
     study.tell_many(rows)
     page = report(study)
-    noise = page.split("The noise as estimated")[1].split("</table>")[0]
+    noise = page.split("The estimated noise")[1].split("</table>")[0]
     assert "0 (0 to 0)" not in page
     assert noise.count(">exact<") == len(FLAGS) * (3 if exact == "all" else 1)
     assert noise.count(">all results alike<") == (exact == "one")

@@ -137,7 +137,7 @@ def test_studies_and_files(tmp_path: Path) -> None:
     assert study.pareto_set is None
     page = report(study)
     assert "P is proven not optimal: A dominates it" in page
-    assert "Of the others nothing is claimed" in page
+    assert "Nothing is claimed about the others" in page
     path.write_text(f'{head}control = "Q"\n')
     with pytest.raises(InputError, match=r"a.toml: unknown answer 'Q'"):
         read_problem_file(path)

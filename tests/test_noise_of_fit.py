@@ -420,5 +420,5 @@ def test_a_study_with_features_and_missing_values(tmp_path: Path) -> None:
     again = Study.open("trial", store=f"sqlite:///{tmp_path}/psips.db")
     assert again.status().answers.equals(study.status().answers)
     html = report(study)
-    assert "The noise as estimated" in html
+    assert "The estimated noise" in html
     assert "around the linear fit" in html

@@ -154,7 +154,7 @@ def test_findings_are_escaped() -> None:
     assert "Arm '<script>alert(1)</script>'" not in text
     assert f"Result 21: gain <b> = 9 of arm '{ARMS[0]}' is " in text
     assert f"Arm '{ARMS[2]}' has no result." in text
-    assert "what is promised may not hold" in text
+    assert "the promise may not hold" in text
 
 
 def test_an_empty_study() -> None:
@@ -205,7 +205,7 @@ def test_a_linear_study_that_has_just_begun() -> None:
     made = Study.create(problem, "sqlite://", name="new", seed=1)
     made.tell("Y", [1.0, 2.0])
     text = Page(report(made, at)).text
-    assert "the arms measured do not span the features yet, so there is no candidate" in text
+    assert "the options measured do not span the features yet, so there is no candidate" in text
     assert "no estimate yet" in text
     assert "not measured" in text
     assert "none: least squares" in text
@@ -378,7 +378,7 @@ def test_the_first_page_is_for_a_committee(study: Study) -> None:
     html = report(study, at)
     first, appendix = html.split('<div class="appendix">')
     titles = [part.split("</h2>")[0] for part in first.split("<h2>")[1:]]
-    assert titles == ["The front", "Answers"]
+    assert titles == ["The front", "Options"]
     titles = [part.split("</h2>")[0] for part in appendix.split("<h2>")[1:]]
     wanted = [
         *("What is promised", "Comparisons", "The design as registered", "What was measured"),
@@ -394,9 +394,9 @@ def test_of_many_answers_the_first_page_has_the_first() -> None:
     for k, arm in enumerate(problem.arms):
         made.tell(arm, [float(k)])
     first, appendix = report(made, at).split('<div class="appendix">')
-    assert "The first 12 answers" in first
-    rows = first.split("<h2>The first 12 answers</h2>")[1].split("<tbody>")[1].count("<tr>")
+    assert "The first 12 options" in first
+    rows = first.split("<h2>The first 12 options</h2>")[1].split("<tbody>")[1].count("<tr>")
     assert rows == 12
     assert ">arm 15</td>" in first  # the candidate
-    every = appendix.split("<h2>Answers</h2>")[1].split("</table>")[0]
+    every = appendix.split("<h2>Options</h2>")[1].split("</table>")[0]
     assert every.count("<tr>") == 15 + 1

@@ -234,7 +234,7 @@ def test_a_study_with_missing_values_and_logarithms(study: Study, tmp_path: Path
     assert study.to_frame()["days"].isna().sum() == 1
     html = report(study)
     assert "days (mean of log)" in html
-    assert "The noise as estimated" in html
+    assert "The estimated noise" in html
 
 
 def test_tickets_take_results_with_missing_values(study: Study) -> None:

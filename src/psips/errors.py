@@ -38,7 +38,7 @@ def advice(command: str, page: str) -> str:
 
 
 class InputError(ValueError):
-    """Something the user gave cannot be used.
+    """An argument, file or command cannot be used.
 
     The message is one sentence that names the thing, what was expected, what came and,
     where it is not plain, what to do.

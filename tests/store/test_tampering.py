@@ -105,7 +105,7 @@ def test_a_forged_cache_is_found_and_never_reported(
         )
     html = report(other)
     assert "4,808" not in html
-    assert "8 results were told and 8 count" in html
+    assert "8 results were recorded; 8 of them count" in html
 
 
 def test_a_cache_of_another_format_is_as_good_as_none(study: Study) -> None:

@@ -110,7 +110,7 @@ def _answer(state: State, known: Status) -> str:
             text += (
                 f"Goal, {escape(known.goal)}: <strong>{escape(known.claim)}</strong>{caveat}. "
             )
-            text += f"Of the others nothing is claimed; candidates: {found}."
+            text += f"Nothing is claimed about the others; candidates: {found}."
         elif known.tolerated is not None:
             text += f"Pareto-optimal within the tolerance: {found}{caveat}."
         else:
@@ -118,9 +118,9 @@ def _answer(state: State, known: Status) -> str:
         return f'<p class="answer{" warning" if rejected else ""}">{text}{closed}</p>'
     state_now = "Closed" if state.closed else "Open"
     if not found:
-        why = "not every arm has been measured"
+        why = "not every option has been measured"
         if not state.problem.unstructured:
-            why = "the arms measured do not span the features yet"
+            why = "the options measured do not span the features yet"
         text = f"{state_now} after {count}: {why}, so there is no candidate."
     else:
         text = (
@@ -174,12 +174,11 @@ def _promise(state: State) -> str:
         within_limits = f", of those that keep the limits: {'; '.join(problem.limit_texts)}"
     return (
         "<h2>What is promised</h2>\n"
-        "<p>An answer is Pareto-optimal if no other is at least as good in every objective and "
-        f"better in one{escape(within_limits)}. What the stopping rule promises: "
-        f"{escape(promise(rules, problem))} Proofs (below) hold whatever rule is used to stop: "
-        "with probability at least "
-        f"{1 - rules.delta:g} none of them is wrong at any time, whatever the truth is"
-        f"{within(problem)}.</p>"
+        f"<p>An {_noun(problem)} is Pareto-optimal if no other is at least as good in every "
+        f"metric and better in one{escape(within_limits)}. The stopping rule promises: "
+        f"{escape(promise(rules, problem))} Proofs (below) hold whichever rule stops the "
+        f"study: with probability at least {1 - rules.delta:g} none of them is ever wrong, "
+        f"whatever the truth is{within(problem)}.</p>"
     )
 
 
@@ -193,12 +192,12 @@ def _noise(problem: Problem, known: Status) -> str:
         cells = [spread(row, o) for o in problem.objectives]
         cells += ["" if np.isnan(row[c]) else fixed(row[c], 2) for c in pairs]
         rows.append([arm, *cells])
-    head = ["arm", *(f"sd of {o} (95%)" for o in problem.objectives), *pairs]
+    head = ["option", *(f"sd of {o} (95%)" for o in problem.objectives), *pairs]
     missing = f"<p>{escape(known.not_known)}.</p>" if known.not_known else ""
     missing += f"<p>{escape(known.exact)}.</p>" if known.exact else ""
-    middle = "mean of its arm" if known.fit is None else "linear fit"
+    middle = "mean of its option" if known.fit is None else "linear fit"
     return (
-        "<h2>The noise as estimated</h2>\n<p>Standard deviations of one result, around the "
+        "<h2>The estimated noise</h2>\n<p>Standard deviations of one measurement, around the "
         f"{middle}; the intervals hold if the noise is normal.</p>\n"
         f"{missing}{table(head, rows, right=1)}"
     )
@@ -210,7 +209,7 @@ def _measured(state: State, known: Status, at: str) -> str:
     withdrawn = sum(result.withdrawn for result in ledger.results)
     held = sum(result.held and not result.withdrawn for result in ledger.results)
     corrected = sum(result.corrected > 0 for result in ledger.results)
-    text = f"{len(ledger.results):,} results were told and {known.results:,} count. "
+    text = f"{len(ledger.results):,} results were recorded; {known.results:,} of them count. "
     if known.budget_text and known.outlook is None:
         text += f"{known.budget_text[0].upper()}{known.budget_text[1:]}. "
     text += f"Withdrawn: {withdrawn:,}; corrected: {corrected:,}; held: {held:,}. "
@@ -222,7 +221,7 @@ def _measured(state: State, known: Status, at: str) -> str:
     if ledger.results:
         first, last = ledger.results[0].told, ledger.results[-1].told
         text += f"First result {in_utc(first)}, last {in_utc(last)}."
-    head = ["arm", "results", "pending", *problem.labels]
+    head = ["option", "results", "pending", *problem.labels]
     rows = []
     for arm, row in known.arms.iterrows():
         none = "no estimate yet" if row["pulls"] else "not measured"
@@ -231,13 +230,13 @@ def _measured(state: State, known: Status, at: str) -> str:
     return (
         f"<h2>What was measured</h2>\n<p>{text}</p>\n{table(head, rows, right=1)}"
         '<p class="small">Estimates of the means ± standard errors; pending: asked for, not '
-        "yet told.</p>"
+        "recorded yet.</p>"
     )
 
 
 def _assumptions(found: Diagnosis, few_items: str) -> str:
-    """Say whether the results look like what every promise rests on."""
-    text = f"Promises rest on what is assumed: {found.assumed}. " if found.assumed else ""
+    """Say whether the results satisfy the assumptions of every promise."""
+    text = f"Assumptions: {found.assumed}. " if found.assumed else ""
     text += found.scatter_text
     if found.fit is not None and not found.fit.rejected:
         fit = str(found.fit)
@@ -245,8 +244,8 @@ def _assumptions(found: Diagnosis, few_items: str) -> str:
     if found.untested:
         text += f" Not tested: {'; '.join(found.untested)}."
     if found.deviations:
-        verdict = '<p class="answer warning">The results are not as assumed, and what is '
-        verdict += "promised may not hold; what was found is below.</p>"
+        verdict = '<p class="answer warning">The results violate the assumptions, so '
+        verdict += "the promise may not hold: see below.</p>"
     else:
         verdict = "<p>No violations found.</p>" if found.scatter and not few_items else ""
     if few_items:
@@ -257,14 +256,19 @@ def _assumptions(found: Diagnosis, few_items: str) -> str:
     ]
     head = ["finding", "what", "how sure", "what to do"]
     level = (
-        '<p class="small">p: how often results that are as assumed would show something as '
-        f"striking, of its kind. Findings are reported where that happens by chance in at most "
-        f"{found.level:g} of such studies, at every look.</p>"
+        '<p class="small">p: how often results that satisfy the assumptions would show '
+        "something as extreme of this kind. Findings are reported if that happens by chance "
+        f"in at most {found.level:g} of such studies, at every look.</p>"
     )
     return (
-        "<h2>Do the results look like what was assumed?</h2>\n"
+        "<h2>Do the results satisfy the assumptions?</h2>\n"
         f"<p>{escape(text)}</p>\n{verdict}" + (f"{table(head, rows)}{level}" if rows else "")
     )
+
+
+def _noun(problem: Problem) -> str:
+    """Return what the Pareto set is of."""
+    return "answer" if problem.transductive else "option"
 
 
 def front_of(source: Session | Study, known: Status, most: int | None = None) -> str:
@@ -275,19 +279,20 @@ def front_of(source: Session | Study, known: Status, most: int | None = None) ->
     if not known.candidate_set:
         return ""
     problem = source.problem
+    noun = _noun(problem)
     region = "interval" if problem.d == 1 else "ellipse"
     of_set = "set declared at the stop" if known.stopped and not known.goal else "candidate set"
     caption = (
-        f"Estimated means. The {region} of an answer holds its true mean with posterior "
-        f"probability 0.95. The {of_set} is filled; answers proven to be Pareto-optimal "
+        f"Estimated means. The {region} of an {noun} holds its true mean with posterior "
+        f"probability 95%. The {of_set} is filled; {noun}s proven to be Pareto-optimal "
         "are diamonds, those proven not to be are grey crosses."
     )
     if problem.d == 2:
-        caption += f" What lies behind the line is dominated by the {of_set}."
+        caption += f" Everything behind the line is dominated by the {of_set}."
     elif problem.d > 2:
         caption += (
-            " The broken line is the front in the two objectives drawn: an answer behind it "
-            "may be optimal for its other objectives."
+            f" The broken line is the front in the two metrics drawn: an {noun} behind it "
+            "may be optimal for its other metrics."
         )
     drawn = []
     planes: list[Any] = list(combinations(problem.objectives, 2)) or [None]
@@ -318,7 +323,8 @@ def _others(study: Study, known: Status) -> str:
 def _verdicts(state: State, known: Status, most: int | None = None) -> str:
     """Return what is found and proven of the answers; of many the first, candidates above."""
     proven = kind_of_promise(state.rules) == PROVEN
-    head = ["answer", "finding", "probability of being optimal", "proof", "reason"]
+    noun = _noun(state.problem)
+    head = [noun, "finding", "probability of being optimal", "proof", "reason"]
     rows = []
     order = known.answers.sort_values("candidate", ascending=False, kind="stable")
     for answer, row in order.head(most or len(order)).iterrows():
@@ -332,11 +338,12 @@ def _verdicts(state: State, known: Status, most: int | None = None) -> str:
         if known.stopped
         else "Candidates are the Pareto set of the estimates; nothing is concluded yet."
     )
-    title = "Answers" if most is None or len(order) <= most else f"The first {most} answers"
+    whole = most is None or len(order) <= most
+    title = f"{noun.capitalize()}s" if whole else f"The first {most} {noun}s"
     return (
-        f"<h2>{title}</h2>\n<p>{finding} Proof: what is proven of each answer by now; "
+        f"<h2>{title}</h2>\n<p>{finding} Proof: what is proven about each {noun} by itself; "
         f"{escape(verdicts_promise(state.rules, state.problem))}. "
-        "After &ldquo;about n more&rdquo; results the odds of a proof are even.</p>\n"
+        "&ldquo;About n more&rdquo; is a median estimate.</p>\n"
         f"{table(head, rows)}"
     )
 

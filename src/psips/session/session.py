@@ -80,9 +80,8 @@ _ABSENT = object()
 class Session:
     """One adaptive experiment: it chooses arms, takes in results and judges them.
 
-    A session never pulls an arm itself: whoever runs the experiment asks, measures and
-    tells. What it does is a function of its key, of the asks made and of the results told,
-    in their order.
+    A session never measures anything itself: your program asks, measures and tells. What it
+    does is a function of its key, of the asks made and of the results told, in their order.
 
     Parameters
     ----------
@@ -92,24 +91,25 @@ class Session:
     rng : None, int, SeedSequence or Generator
         The session's key is its next two words of 64 bits; nothing else is drawn from it.
     seed : None, int, SeedSequence or Generator
-        The same by another name; give one of the two.
+        Another name of ``rng``; give one of the two.
     target : (K,) weights, optional
         What the sampling rule ``oracle`` pulls by; for simulations.
     budget : number, optional
         What may be spent in all: results, or cost if the problem has costs. Asks beyond it
-        are refused (see `done`); results are always taken. At its end nothing is claimed that
-        the stopping rule did not earn; `status` says what is proven, and what is open.
+        are refused (see `done`); results are always accepted. When it runs out without a stop,
+        the session claims only what is proven; `status` says what is undecided.
     goal : str, optional
         What is to be proven instead of the whole set: ``"2 optimal"``, ``"settle A"`` or
         ``"beat control"``. It needs the stopping rule ``certified``, which is then the default.
     time_limit : duration, optional
         A budget of time, from the first ask or result on: ``"1h"``, ``"30min"``, a number of
-        seconds or a timedelta. It decides whether more is asked for, never what.
+        seconds or a timedelta. It ends asking, and never changes what is asked for.
     clock : callable, optional
         Gives seconds; for tests.
     of : "like these" (if left out) or "these"
-        Whether the question is of all items like those measured, or of the items of the list
-        alone, which must then come in a random order: with the last of them all is known.
+        Whether the Pareto set is that over all items like those measured, or over the items of
+        the list alone. The list must then be in random order; once all of it is measured, the
+        set is certain.
     **choices
         Fields of `Rules`, such as ``tuning={"alpha": 0.5}``; ``confidence=0.95`` is the same
         as ``delta=0.05``. ``guarantee="proven"`` chooses the proven stopping rule that takes

@@ -12,8 +12,8 @@ class Ticket(str):
     """One measurement that was asked for; its text is the arm's name.
 
     Measure the arm, on the ticket's item if it has one, and tell the ticket and the values.
-    Where a name of an arm is expected a ticket will do. Two tickets are equal if they are the
-    same ask; to count tickets by arm, use ``ticket.arm``.
+    A ticket can be used wherever the name of an arm is expected. Two tickets are equal if they
+    are the same ask; to count tickets by arm, use ``ticket.arm``.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Ticket(str):
 
 
 class Receipt(NamedTuple):
-    """What became of results: numbers of the new ones, how many were known, whether it stopped.
+    """What `tell` did: numbers of the new results, how many were known, whether it stopped.
 
     ``exact`` says which metrics are taken for exact from these results on, or no longer are.
     The rest is for studies: ``warnings`` has a sentence for each value that is too far from

@@ -56,12 +56,12 @@ class ServerError(InputError):
 
 
 class Client:
-    """A study elsewhere: ask, tell, be told when to stop.
+    """A study on a server: ask, tell, and learn when to stop.
 
-    A program written for a `Session` works with a client in its place. A result that is told
+    A program written for a `Session` works with a client instead. A result that is told
     by its arm counts for the oldest ticket of the arm that this client has asked for, if there
-    is one. Every request has a key of its own and is repeated with it if
-    no answer comes, so nothing is recorded twice.
+    is one. Every request has its own key; the client repeats a request that got no answer
+    with the same key, so nothing is recorded twice.
 
     Parameters
     ----------
