@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -346,3 +347,26 @@ def test_exports_of_psips_run(tmp_path) -> None:
         content = json.loads((tmp_path / "base.json").read_text()) | {"samples": samples}
         broken.write_text(json.dumps(content))
         assert words in str(run(str(broken), files[1]).exception)
+
+
+@pytest.mark.parametrize("log", [[], ["size"]])
+@pytest.mark.parametrize("counts", [(8, 5), (9, 9), (3, 7)])
+def test_what_is_the_same_on_both_sides_is_no_change(log: list[str], counts: Any) -> None:
+    """Means of different numbers of the same value differ by rounding, which is no verdict."""
+    sides = [
+        Scores(["xz"], [f"{name}{j}" for j in range(n)], ["size"], np.full((1, n, 1), value))
+        for name, n, value in (("a", counts[0], 414780.1), ("b", counts[1], 414780.1))
+    ]
+    found = compare(*sides, {"size": "min"}, log=log)
+    (one,) = found.differences
+    assert one.verdict not in ("better", "worse")
+    assert one.change == 0.0
+    assert (one.base, one.new) == (414780.1, 414780.1)
+
+
+def test_a_ratio_that_all_items_share_is_judged_as_a_constant_change() -> None:
+    """Logarithms of values that are 10% apart are so up to rounding, which is no error."""
+    base = np.random.default_rng(10).lognormal(size=(1, 4, 1))
+    far = [scores(one, ["a"], ["cost"]) for one in (base, 1.1 * base)]
+    few = compare(*far, {"cost": "min"}, log=["cost"])
+    assert few.verdict == "not distinguishable"  # four items, and any other may do otherwise

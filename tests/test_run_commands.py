@@ -457,7 +457,7 @@ def test_exact_metrics_and_limits(tmp_path: Path) -> None:
     _, found = compare(law, metrics=metrics, options=options, limits=["size <= 0.35kB"])
     assert set(found.pareto_set) == {"a", "b", "c"}
     assert [(one.option, one.why) for one in found.out] == [
-        ("d", "breaks the limit size <= 350.0")
+        ("d", "breaks the limit size <= 0.35kB")
     ]
     assert found.rows[-1].role == "out"
     assert {row.name: row.estimates["size"].value for row in found.rows[:-1]} == {

@@ -107,6 +107,7 @@ class Measuring:
     def __post_init__(self) -> None:
         self.seed = secrets.randbits(31) if self.question.seed is None else self.question.seed
         self.limits = [read_limit(text, self.metrics) for text in self.question.limits]
+        self._as_given = dict(zip(self.limits, self.question.limits, strict=True))
         self.most_exit = _most_exit(self.limits)
         self._order = random.Random(self.seed)
         self._begin = self.clock()
@@ -203,7 +204,7 @@ class Measuring:
             name = limited_metric(text)
             for option, values in self._exact.items():
                 if not _keeps(text, values[name]) and not self._is_out(option):
-                    self.out.append(Out(option, f"breaks the limit {text}"))
+                    self.out.append(Out(option, f"breaks the limit {self._as_given[text]}"))
 
     def _limits_on(self, exact: bool) -> list[str]:
         by_name = {metric.name: metric for metric in self.metrics}

@@ -283,7 +283,7 @@ def _judged(
     log: bool,
 ) -> Difference:
     low, high = side.interval(level)
-    base, new = float(side.base.mean()), float(side.new.mean())
+    base, new = side.means
     allowed = _allowed(metric, amount, base, log)
     worst, best = sorted((sign * low, sign * high))
     if worst > allowed:
@@ -296,7 +296,6 @@ def _judged(
         verdict = OPEN
     change = side.change
     if log:
-        base, new = math.exp(base), math.exp(new)
         change, low, high = (math.expm1(min(one, 700.0)) for one in (change, low, high))
     paired, items = side.paired, len(side.new)
     if not paired:

@@ -15,6 +15,7 @@ FEWEST_ITEMS = 2  # that a table must have
 SHARED = 0.5  # of the items of the smaller side, for comparing item by item
 SKEWED = 0.5  # skewness of a mean from which on its interval is doubted, of so many items:
 MANY = 10
+ROUNDING = 1e-13  # of the largest value: means and deviations below it are 0
 
 
 class Estimate(NamedTuple):
@@ -38,6 +39,7 @@ class Sides:
         self.paired = bool(both.sum() >= max(FEWEST_ITEMS, SHARED * least))
         chosen = (both, both) if self.paired else there
         self.base, self.new = before[chosen[0]], after[chosen[1]]
+        self._given = self.base, self.new
         self.binary = not log and bool(np.isin([*self.base, *self.new], (0.0, 1.0)).all())
         if log:
             self.base, self.new = np.log(self.base), np.log(self.new)
@@ -48,9 +50,9 @@ class Sides:
         if self.exact:
             return self.change, self.change
         found = self.estimate
-        if found.error == 0.0:
+        if found.error * math.sqrt(len(self.new)) <= self._least:
             reach = self._reach_of_the_unseen(level)
-            return found.middle - reach, found.middle + reach
+            return self.change - reach, self.change + reach
         from scipy.stats import t
 
         return skewed_interval(found, float(t.ppf(0.5 + level / 2.0, found.freedom)))
@@ -75,8 +77,23 @@ class Sides:
 
     @property
     def change(self) -> float:
-        """Difference of the means."""
-        return float(self.new.mean() - self.base.mean())
+        """Difference of the means; 0 if it is no more than their rounding."""
+        found = float(self.new.mean() - self.base.mean())
+        return 0.0 if abs(found) <= self._least else found
+
+    @property
+    def means(self) -> tuple[float, float]:
+        """The means of the two sides as they are shown, of logarithms the geometric ones."""
+        found = []
+        for given, x in zip(self._given, (self.base, self.new), strict=True):
+            mean = float(np.exp(x.mean()) if self.log else x.mean())
+            found.append(float(given[0]) if (given == given[0]).all() else mean)
+        return found[0], found[1]
+
+    @property
+    def _least(self) -> float:
+        """What differences come from rounding alone."""
+        return ROUNDING * float(max(np.abs(self.base).max(), np.abs(self.new).max(), 0.0))
 
     @property
     def constant(self) -> bool:
