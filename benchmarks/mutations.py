@@ -9,7 +9,7 @@ what was changed, or name it, are run there, those nearest to it first, until on
 time is over. A failure counts only if the same test passes without the change.
 
 The core in C++ is not changed. Survivors are judged by hand: `mutations.json` keeps
-those that change nothing that anybody could see, with the reason.
+those that change nothing that anyone could see, with the reason.
 """
 
 from __future__ import annotations
@@ -293,7 +293,7 @@ class Trial:
     hopeless: set[str]
 
     def outcome(self, mutant: Mutant) -> tuple[str, str]:
-        """Apply a mutant and run its tests; return what came of it, and by which test."""
+        """Apply a mutant and run its tests; return the outcome, and which test."""
         place = self.folder / "src" / "psips" / mutant.file
         before, times = place.read_bytes(), place.stat()
         changed = before[: mutant.start] + mutant.new.encode() + before[mutant.end :]
@@ -393,7 +393,7 @@ def diff_of(mutant: Mutant) -> str:
 
 
 def judged() -> dict[str, str]:
-    """Return why mutants, by their keys, change nothing that anybody could see."""
+    """Return why mutants, by their keys, change nothing that anyone could see."""
     return dict(json.loads(JUDGED.read_text())) if JUDGED.exists() else {}
 
 

@@ -1,6 +1,6 @@
 """Error rates and samples where the noise is not known: one line for each cell.
 
-Run `python benchmarks/noise.py --runs 640`; docs/unknown-noise.md has what came of it.
+Run `python benchmarks/noise.py --runs 640`; docs/unknown-noise.md has the results.
 `--many 200 --runs 20` compares unknown with known noise for 200 options, each of which gets a
 few measurements.
 """

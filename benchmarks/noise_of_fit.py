@@ -1,7 +1,7 @@
 """What unknown noise, and missing values, cost where arms have features.
 
 Run `python benchmarks/noise_of_fit.py --runs 640`, and `--missing 0.1` for results that lack a
-tenth of their values; docs/unknown-noise.md has what came of it. All runs of a line meet the
+tenth of their values; docs/unknown-noise.md has the results. All runs of a line meet the
 same noise, and what is missing does not depend on it.
 """
 

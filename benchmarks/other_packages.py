@@ -181,7 +181,7 @@ def by_ax(runs: int, first: int, most: int) -> Iterator[dict[str, Any]]:
 
 
 def table(rows: list[dict[str, Any]]) -> None:
-    """Print what came of each method, with ratios to the default of psips."""
+    """Print the result of each method, with ratios to the default of psips."""
     from psips.simulation.summary import clopper_pearson
 
     _, truth = trial()

@@ -71,7 +71,7 @@ MADE: dict[str, Callable[[], tuple[Problem, dict[str, Any], int]]] = {
 
 
 def _tell(session: Session, name: str, rng: np.random.Generator, n: int) -> None:
-    """Ask and tell, as somebody would who measures; with a tolerance until a set has passed."""
+    """Ask and tell, as someone would who measures; with a tolerance until a set has passed."""
     for _ in range(n):
         if session.exhausted or (n > 100 and "sets" in session.engine.snapshot()):
             return

@@ -112,7 +112,7 @@ def test_one_comment_is_kept(forge: Forge, tmp_path: Path) -> None:
     write(tmp_path / "base.csv", 0.0)
     write(tmp_path / "new.csv", 1.0)
     mark = "<!-- psips: psips -->"
-    forge.add(f"{mark}\nnot by us", kind="User")  # anybody can write the mark
+    forge.add(f"{mark}\nnot by us", kind="User")  # anyone can write the mark
     for _ in range(100):
         forge.add("other")
     done = act(forge, tmp_path, "compare base.csv new.csv")

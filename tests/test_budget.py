@@ -90,7 +90,7 @@ def test_the_budget_does_not_change_the_choice_before_its_end() -> None:
 
 @pytest.mark.parametrize("n", [1, 4])
 def test_cost_never_exceeds_the_budget(n: int) -> None:
-    """The dear arm no longer fits near the end: cheaper ones are pulled instead."""
+    """The expensive arm no longer fits near the end: cheaper ones are pulled instead."""
     session = Session(problem(costs=[1.0, 10.0, 1.0]), budget=57, rng=1)
     while session.left >= n:
         tell_all(session, session.ask(n))
@@ -131,7 +131,7 @@ def test_the_end_says_what_is_proven_and_open() -> None:
     assert 0.0 < found.probability < 0.99
     assert found.further_budget == 6
     assert sum(found.further.values()) == 6
-    assert found.further.get("A", 0) <= 2  # the tie is where it tells most
+    assert found.further.get("A", 0) <= 2  # the tie is where it informs most
     assert found.closing_cost == sum(found.closing.values()) > 60
     text = " ".join(str(run.status()).split())
     assert "only what is proven is claimed. Proven optimal: A." in text

@@ -219,7 +219,7 @@ def test_few_values_that_repeat_are_not_exact() -> None:
 
 
 def wrong_of_skewed(runs: int) -> int:
-    """Comparisons with a wrong verdict: most items a little cheaper, some much dearer."""
+    """Comparisons with a wrong verdict: most items a little cheaper, some cost far more."""
     rng, wrong = np.random.default_rng(5), 0
     for _ in range(runs):
         base = rng.normal(10.0, 1.0, (2, 20, 2))

@@ -131,7 +131,7 @@ def test_baselines_ignore_costs() -> None:
 
 @pytest.mark.parametrize("stopping", ["glr", "predicted"])
 def test_less_is_spent(stopping: str) -> None:
-    """Two arms that nearly tie, one dear: blind rules pay for both alike."""
+    """Two arms that nearly tie, one expensive: blind rules pay for both alike."""
     one = Problem(objectives=["y"], covariance=[1.0], arms=2, costs=[1.0, 50.0])
     made = Instance("", one, np.array([[0.3], [0.0]]))
     blind = Instance("", Problem(objectives=["y"], covariance=[1.0], arms=2), made.theta)

@@ -347,7 +347,7 @@ def test_first_results_that_span_many_features_are_not_counted(
 ) -> None:
     """Of 1,000 runs 58 were wrong by 1,100 results of 60 features, and 44 since.
 
-    What counts is the arm that tells most of the tie, wherever it stands in the list.
+    What counts is the arm most informative about the tie, wherever it stands in the list.
     """
     features = np.linalg.qr(np.random.default_rng(0).normal(size=(60, 60)))[0]
     problem = Problem(

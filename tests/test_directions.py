@@ -47,7 +47,7 @@ def test_objectives_of_all_forms() -> None:
 
 
 def test_evaluate_takes_less_of_a_cost_for_better() -> None:
-    """Names alone were maximised: the dearer option was the front."""
+    """Names alone were maximised: the more expensive option was the front."""
 
     def run(arm: str, item: int) -> dict[str, float]:
         cost = {"cheap": 1.0, "dear": 5.0}[arm]

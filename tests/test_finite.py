@@ -258,7 +258,7 @@ def test_what_makes_no_sense_is_refused() -> None:
 
 
 def dear_items(seed: int, N: int = 40) -> np.ndarray:
-    """Costs of two options: the second a little cheaper on most items, much dearer on two."""
+    """Costs of two options: the second a little cheaper on most items, far costlier on two."""
     rng = np.random.default_rng(seed)
     values = 10.0 + 0.3 * rng.normal(size=(1, N)) + 0.1 * rng.normal(size=(2, N))
     values[1] -= 1.0

@@ -1,6 +1,6 @@
 """Pictures look as they did: sizes, colours, widths, places of names and legends.
 
-``python tests/test_picture_styles.py`` records them again, for somebody who has looked at them.
+``python tests/test_picture_styles.py`` records them again, for someone who has looked at them.
 """
 
 from __future__ import annotations

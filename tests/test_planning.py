@@ -227,7 +227,7 @@ def test_command(
 
 
 def test_near_ties_with_limits() -> None:
-    """The dearest comparison is with a limit; where they do not touch, shares add up to 1."""
+    """The costliest comparison is with a limit; where they do not touch, shares add up to 1."""
     made = instance("beside-limit", kind="but-one", by=0.2)
     t_star = complexity(made.problem, made.theta).t_star
     ties = near_ties(made, t_star)

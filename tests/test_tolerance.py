@@ -432,7 +432,7 @@ def test_percentages_of_logarithms_need_no_control() -> None:
         ({"epsilon": {"m0": "-5%"}, "control": "arm 1"}, "must be at least 0 and finite"),
         (
             {"epsilon": "5%", "control": "a", "features": [[1.0], [2.0]], "arms": ["a", "b"]},
-            "cannot be reckoned with for arms with features: give a number",
+            "cannot be used for arms with features: give a number",
         ),
     ],
 )

@@ -152,7 +152,7 @@ def test_rules_that_need_a_covariance_are_refused(choices: Any, message: str) ->
         Session(make(), **choices)
 
 
-def test_preferences_are_reckoned_with_the_noise_of_each_arm() -> None:
+def test_preferences_use_the_noise_of_each_arm() -> None:
     problem = Problem(objectives=["x"], arms=["A", "B"], covariance={"A": [1], "B": [100]})
     session = Session(problem, stopping="never", rng=1)
     for value in (-1.0, 1.0):

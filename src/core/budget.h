@@ -9,7 +9,7 @@ inline constexpr Index NO_ROOM = -3;             // sentinel for an arm: none is
 inline constexpr double BUDGET_ROUNDING = 1e-9;  // of the budget, so that ten times 0.1 is 1
 
 // The arm just chosen if the budget has room for it, or else another that fits: the one furthest behind the
-// weights played; NO_ROOM if all are too dear.
+// weights played; NO_ROOM if all cost too much.
 template <class P>
 Index within_budget(RunState<P>& run, Index arm) {
     const Vec<double>&pulls = run.belief.pulls, &costs = run.model.costs, &pending = run.learner.pending;

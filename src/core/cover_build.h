@@ -186,7 +186,7 @@ Leaves store_leaves(Search<P>& s, Index z, Index dominator, const Vec<Index>& me
     return {nearest, seen};
 }
 
-// Store "i is below j"; its squared distance, infinite if plainly above `most`.
+// Store "i is below j"; its squared distance, infinite if clearly above `most`.
 template <class P>
 double store_pair(Search<P>& s, Index i, Index j, double most) {
     const P& p = s.posterior;

@@ -101,7 +101,7 @@ LogEstimate estimate_change(Search<P>& s, Index draws, double log_ceiling, Index
     return {log_P + std::log(hits / made), spread};
 }
 
-// Log of P(Alt(S_hat) | data), with two standard errors added; 0 where it is plainly too large.
+// Log of P(Alt(S_hat) | data), with two standard errors added; 0 where it is clearly too large.
 template <class P>
 double log_probability_of_change(Search<P>& s, double log_delta) {
     if (is_eager(s.cover)) {

@@ -230,7 +230,7 @@ struct Cover {
 struct DrawTally {
     double proposals, literals;  // made so far
     double number;               // of the current draw
-    double halt;                 // not 0 if somebody asked the draws to end
+    double halt;                 // not 0 if someone asked the draws to end
 };
 
 struct DrawPiece {

@@ -28,7 +28,7 @@ def interruptible(call: Callable[..., T], *args: Any, stop: Any = None) -> T:
     *args
     stop : array, optional
         Its last entry becomes 1 at Ctrl-C: the code looks at it and ends early. Code that
-        has none ends by itself, unheard; it must change nothing that anybody looks at.
+        has none ends by itself, unheard; it must change nothing that anyone looks at.
 
     Examples
     --------

@@ -132,7 +132,7 @@ def form_of_another_browser(served: Served) -> tuple[int, int]:
 
 
 def no_cookie_at_all(served: Served) -> tuple[int, int]:
-    """The token of an empty cookie can be reckoned by anyone."""
+    """The token of an empty cookie can be computed by anyone."""
     import hashlib
     import hmac
 

@@ -45,7 +45,7 @@ def chromium() -> Iterator[Any]:
 
 
 class Person:
-    """Somebody at a browser; what its console says, and dialogs, are kept."""
+    """Someone at a browser; what its console says, and dialogs, are kept."""
 
     def __init__(
         self, chromium: Any, base: str, width: int = 1280, scheme: str = "light"

@@ -93,7 +93,7 @@ def files() -> None:
 def test_a_thousand_half_requests_on_kept_connections(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From one address: everybody else is answered, of this address too, at every moment."""
+    """From one address: everyone else is answered, of this address too, at every moment."""
     monkeypatch.setattr("psips.web.connections.HEAD_TIME", 5.0, raising=False)
     with contextlib.ExitStack() as kept, served.caller("viewer") as http:
         connections = []
@@ -242,7 +242,7 @@ def test_health_is_told_while_every_thread_is_busy(
 def test_a_client_that_leaves_in_the_middle_of_a_body_is_no_failure_of_ours(
     served: Served, caplog: pytest.LogCaptureFixture, kind: str
 ) -> None:
-    """Anybody can do that without a token: one line in the log, and no traceback."""
+    """Anyone can do that without a token: one line in the log, and no traceback."""
     caplog.set_level(logging.INFO, "psips.web")
     path = "/sign-in" if kind != "json" else served.api.removeprefix(served.url) + "/ask"
     token = served.tokens["recorder"]

@@ -35,7 +35,7 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Confirmation:
-    """What came of measuring trials again.
+    """The result of measuring trials again.
 
     Parameters
     ----------

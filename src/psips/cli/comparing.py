@@ -25,7 +25,7 @@ def show_comparison(
     plot: Path | None,
     as_json: bool,
 ) -> None:
-    """Simulate designs and print what came of it, with the time that is left meanwhile."""
+    """Simulate designs and print the results, with the time that is left meanwhile."""
     with progress_line("loading"):
         from psips.simulation.cluster import on_dask
         from psips.simulation.comparing import compare, read_designs

@@ -26,7 +26,7 @@ def check_exports(paths: Sequence[Path], force: bool) -> None:
 
 
 def write_exports(paths: Sequence[Path], found: Found) -> None:
-    """Write what came of a comparison."""
+    """Write the result of a comparison."""
     for path in paths:
         write_whole(path, _text_for(path.suffix, found))
 

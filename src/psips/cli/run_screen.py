@@ -145,7 +145,7 @@ def running_table(measuring: Measuring, width: int) -> list[Line]:
 
 
 def show_found(found: Found, form: str, as_json: bool) -> None:
-    """Print what came of it."""
+    """Print the results."""
     if as_json:
         show_data(found.to_dict(), "", True)
         return

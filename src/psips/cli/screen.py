@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 HELP = {"help_option_names": ["-h", "--help"]}
-LATE = 2.0  # seconds after which somebody at a terminal is told what takes so long
+LATE = 2.0  # seconds after which someone at a terminal is told what takes so long
 PIPE_WIDTH = 120  # columns of a table that no terminal limits
 
 
 class OutputFormat(StrEnum):
-    """How a command prints what came of it."""
+    """How a command prints its results."""
 
     TEXT = "text"
     JSON = "json"
@@ -130,14 +130,14 @@ def progress_bar(text: str, total: int) -> Iterator[Line]:
 
 
 def show(data: dict[str, Any], text: str, as_json: bool) -> None:
-    """Print what came of a command: as JSON, or in words."""
+    """Print the result of a command: as JSON, or in words."""
     typer.echo(written(data) if as_json else harmless(text))
 
 
 def show_as(
     form: OutputFormat, data: dict[str, Any], text: str, markdown: Callable[[], str]
 ) -> None:
-    """Print what came of a command in the form that was asked for."""
+    """Print the result of a command in the form that was asked for."""
     if form is OutputFormat.GITHUB:
         typer.echo(markdown(), nl=False)
     else:

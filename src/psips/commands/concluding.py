@@ -29,7 +29,7 @@ SURE = 0.95  # a probability from which an option is called neither in nor out
 
 
 def found_by(measuring: Measuring) -> Found:
-    """Return what came of a comparison, also of one that was interrupted."""
+    """Return the result of a comparison, also of one that was interrupted."""
     known = measuring.known
     commands = {option.name: option.command for option in measuring.options}
     metrics = list(measuring.metrics)

@@ -1,4 +1,4 @@
-"""What came of a comparison of commands: a row for each, the verdict, what is left open."""
+"""The result of a comparison of commands: a row for each, the verdict, what is left open."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Found:
-    """What came of a comparison.
+    """The result of a comparison.
 
     Parameters
     ----------

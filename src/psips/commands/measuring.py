@@ -257,7 +257,7 @@ class Measuring:
         return {m.name: TOLERANCE for m in metrics if m.log and m.direction != "limit"}
 
     def _measure(self, names: Sequence[str]) -> None:
-        """Run the options of a round and tell what came of it, also of a part of it."""
+        """Run the options of a round and tell the results, also of a part of it."""
         assert self.known is not None
         by_name = {option.name: option for option in self.options}
         number = self.known.round + 1

@@ -122,7 +122,7 @@ def _in_time(problem: Problem, found: Residuals, columns: Ints, own: float) -> l
 
 
 def _units(problem: Problem, arms: Ints, values: Floats) -> Floats:
-    """Return standard deviations in which to reckon: as given, or those of the results.
+    """Return standard deviations to compare in: as given, or those of the results.
 
     Of shape (d,), or (N, d) where every arm has its own.
     """

@@ -178,7 +178,7 @@ class Comparison:
         return self.text()
 
     def text(self, width: int = WIDTH) -> str:
-        """Return what came of it in lines of this width."""
+        """Return the results in lines of this width."""
         said = [f"{self.verdict}, with {self.promise}"]
         if len(self.differences) > 1:
             said += [sentence for sentence in self.sentences if self.verdict != OPEN]

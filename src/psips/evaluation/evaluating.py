@@ -37,7 +37,7 @@ AHEAD = 4  # for so many workers one call waits in line, so that no worker does
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What came of an evaluation.
+    """The result of an evaluation.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class Evaluation:
 
     @property
     def sentences(self) -> list[str]:
-        """What came of it, in words."""
+        """The results, in words."""
         problem = self.session.problem
         names = ", ".join(self.candidate_set) or "none"
         of = f"{counted(self.results, 'result')} of {problem.K * len(problem.items):,}"
@@ -156,7 +156,7 @@ def evaluate(
     on_stop: str | None = None,
     **choices: Any,
 ) -> Evaluation:
-    """Call ``run(arm, item)`` where it tells most, until the Pareto set is known.
+    """Call ``run(arm, item)`` where it informs most, until the Pareto set is known.
 
     The results of different arms on one item are compared with each other, so that what makes
     items differ does not matter. There is no barrier: a worker that is free has the next call,
@@ -397,7 +397,7 @@ class _Work:
         return min(max(first + self.timeout - perf_counter(), 0.0), SECONDS_PER_REPORT)
 
     def _take(self, pool: Pool, ended: Sequence[Done]) -> None:
-        """Tell what came of calls, and give up those that take too long."""
+        """Tell the results of calls, and give up those that take too long."""
         for done in ended:
             ticket, attempt = self.asks.pop(done.number)
             self.spent += done.seconds

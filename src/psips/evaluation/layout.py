@@ -1,4 +1,4 @@
-"""What came of a table, as text: the answer, the table, and what is worth knowing."""
+"""The result of a table, as text: the answer, the table, and what is worth knowing."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """What came of a table that was replayed.
+    """The result of a table that was replayed.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class Replay:
 
     @property
     def sentences(self) -> list[str]:
-        """What came of it, in words."""
+        """The results, in words."""
         names = ", ".join(self.pareto_set) or self.status.nothing or "none"
         share = f"{self.cells / self.of:.0%} of the table"
         if self.certain:
@@ -161,7 +161,7 @@ class Replay:
         return self.text()
 
     def text(self, width: int = WIDTH) -> str:
-        """Return what came of it in lines of this width."""
+        """Return the results in lines of this width."""
         said = self.sentences
         if self.saving is not None:
             said.append(f"  {_as_options(self.saving.amounts)}")

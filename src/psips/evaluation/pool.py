@@ -25,7 +25,7 @@ FREE, STARTING = -1, -2  # instead of the number of a call
 
 
 class Done(NamedTuple):
-    """A call that has ended: its number, what came of it, and how long it took."""
+    """A call that has ended: its number, its outcome, and how long it took."""
 
     number: int
     value: Any
@@ -43,7 +43,7 @@ class Pool(ABC):
 
     @abstractmethod
     def submit(self, number: int, arm: Any, item: Any) -> None:
-        """Let a call be made as soon as somebody is free."""
+        """Let a call be made as soon as someone is free."""
 
     @abstractmethod
     def wait(self, seconds: float | None) -> list[Done]:
@@ -100,7 +100,7 @@ class Threads(Pool):
                 return  # another has taken its place
 
     def submit(self, number: int, arm: Any, item: Any) -> None:
-        """Let a call be made as soon as somebody is free."""
+        """Let a call be made as soon as someone is free."""
         self._line.put((number, arm, item))
 
     def wait(self, seconds: float | None) -> list[Done]:
@@ -148,7 +148,7 @@ class Coroutines(Pool):
             self._done.put(Done(number, value, error, perf_counter() - begin))
 
     def submit(self, number: int, arm: Any, item: Any) -> None:
-        """Let a call be made as soon as somebody is free."""
+        """Let a call be made as soon as someone is free."""
         call = self._call(number, arm, item)
         self._tasks[number] = asyncio.run_coroutine_threadsafe(call, self._loop)
 
@@ -199,7 +199,7 @@ class Processes(Pool):
         self._staff = [_Worker(function) for _ in range(workers)]
 
     def submit(self, number: int, arm: Any, item: Any) -> None:
-        """Let a call be made as soon as somebody is free."""
+        """Let a call be made as soon as someone is free."""
         self._line.append((number, arm, item))
         self._hand_out()
 

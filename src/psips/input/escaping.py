@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 LINE, LINES = 480, 60  # characters and lines of an error
-# What makes a spreadsheet reckon, in a cell or behind a semicolon, which separates cells where
+# What makes a spreadsheet compute, in a cell or behind a semicolon, which separates cells where
 # the comma is a decimal one; some read full-width signs as the plain ones.
 ACTIVE = re.compile(r"(^|;)([\s\"']*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])")
 

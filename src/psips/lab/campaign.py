@@ -125,7 +125,7 @@ class Campaign:
                     yield key, outcome
 
     def outcomes(self) -> list[Outcome | None]:
-        """Return what came of each cell, in their order; None where it is missing."""
+        """Return the result of each cell, in their order; None where it is missing."""
         saved = self._file.load()
         return [saved.get(key) for key in self.keys]
 

@@ -102,7 +102,7 @@ def seed_of(seed: int, run: int) -> np.random.SeedSequence:
 
 
 def perform(cell: Cell, seed: int) -> dict[str, Any]:
-    """Do one run and return what came of it, as data that JSON can hold.
+    """Do one run and return its outcome, as data that JSON can hold.
 
     It is the run that `simulate_many` does with the same seed and number.
     """

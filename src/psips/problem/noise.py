@@ -122,7 +122,7 @@ def read_some(objectives: Sequence[str], given: object, exact: Sequence[str]) ->
 
 
 def check_noise_of_fit(noise: str, joint: bool, n: int, d: int) -> None:
-    """Refuse noise that cannot be reckoned with for arms with features."""
+    """Refuse noise that cannot be used for arms with features."""
     if noise == PER_ARM:
         raise InputError(
             "with features the noise is estimated from all results together, not for each arm: "
@@ -130,7 +130,7 @@ def check_noise_of_fit(noise: str, joint: bool, n: int, d: int) -> None:
         )
     if joint and n * d > WIDEST:
         raise InputError(
-            f"with features, missing values and noise of each arm's own are reckoned with "
+            f"with features, missing values and noise of each arm's own are possible "
             f"for {WIDEST // d:,} answers in {d} objectives at most, got {n:,}: give one "
             f"covariance for all arms and complete results, or ask about fewer answers"
         )

@@ -99,7 +99,7 @@ class Problem(ProblemData):
         Whether a result may lack some of its values.
     costs : mapping from arm to cost, or sequence in the order of the arms, optional
         What one pull costs, in any unit; 1 where nothing is said. The sampling rule
-        ``directed``, the default, then spends where it tells most per cost; the others do not
+        ``directed``, the default, then spends where it learns most per cost; the others do not
         look at costs. With features, the first pulls span them at little cost, whatever the
         rule. What is claimed at the stop does not depend on costs.
     items : bool, list of names, or how many
@@ -253,7 +253,7 @@ class Problem(ProblemData):
                 )
 
     def _check_noise(self) -> None:
-        """Refuse what cannot be reckoned with features, or with holes in many objectives."""
+        """Refuse noise that cannot be used with features, or too many objectives for it."""
         if not self.unstructured:
             check_noise_of_fit(self.noise, self.joint, self.n, self.d)
         if self.has_items:

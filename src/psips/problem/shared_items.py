@@ -7,7 +7,7 @@ from psips.problem.noise import KNOWN, WIDEST
 
 
 def check_items(unstructured: bool, noise: str, guess: object, partial: bool) -> None:
-    """Refuse what cannot be reckoned with where results share items."""
+    """Refuse what cannot be combined with shared items."""
     what = ""
     if not unstructured:
         what, instead = "features", "leave the features out"
@@ -27,5 +27,5 @@ def check_number_of_arms(K: int, d: int) -> None:
     if K * d > WIDEST:
         raise InputError(
             f"items may be shared by {WIDEST // d:,} arms in {d} objectives at most, got "
-            f"{K:,}: leave out arms that are plainly worse"
+            f"{K:,}: leave out arms that are clearly worse"
         )

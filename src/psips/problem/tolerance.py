@@ -145,7 +145,7 @@ def _check_control(objective: str, given: Any, control: str | None, unstructured
     if not unstructured:
         raise InputError(
             f"the tolerance {quote(given)} on {quote(objective)} is a percentage, which cannot "
-            f"be reckoned with for arms with features: give a number"
+            f"be used for arms with features: give a number"
         )
 
 

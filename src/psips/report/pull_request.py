@@ -1,4 +1,4 @@
-"""What came of a table, a study or a comparison as a comment on a pull request."""
+"""The result of a table, a study or a comparison as a comment on a pull request."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def names(given: tuple[str, ...] | list[str], none: str = "none") -> str:
 
 
 def matrix_comment(found: Replay) -> str:
-    """Return what came of a table that was replayed."""
+    """Return the result of a table that was replayed."""
     share = f"{found.cells:,} of {found.of:,} cells"
     if found.stopped:
         kind = "TIP"
@@ -78,7 +78,7 @@ def summary_comment(found: Judged) -> str:
 
 
 def run_comment(found: Found) -> str:
-    """Return what came of commands that were measured; nothing is claimed before a stop."""
+    """Return the results of commands that were measured; nothing is claimed before a stop."""
     labels = [found.labels[row.name] for row in found.rows if row.role == FRONT]
     how = escape(f"{found.what}; {found.summary}", False)
     if not found.stopped:

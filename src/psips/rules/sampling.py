@@ -103,7 +103,7 @@ def _equal_costs(name: str) -> Callable[[Problem], str]:
         if problem.has_costs:
             return (
                 f"the rule {name!r} divides a budget of results and has no use for costs: "
-                f"choose 'directed', which spends where it tells most per cost"
+                f"choose 'directed', which spends where it learns most per cost"
             )
         return arms_one_by_one(name)(problem)
 
@@ -131,7 +131,7 @@ def _with_limits(problem: Problem) -> str:
 
 SAMPLING = {
     "directed": SamplingRule(
-        "pulls what tells most of the piece of the alternative just drawn",
+        "pulls the arms most informative about the piece of the alternative just drawn",
         "directed",
         jumps=True,
         learner=DIRECTED,

@@ -154,7 +154,7 @@ def card_of(
     name : str
     problem, rules, known
     waiting : Waiting
-        What waits for somebody.
+        What waits for someone.
     calls : dict
         By kind of the next step: a call in Python; ``{}`` is what it is of.
     """

@@ -89,7 +89,7 @@ from psips.state.search import (
 from psips.state.source import Source
 
 FORMAT = 7  # of snapshots
-SWIFT = 100  # answers up to which a step takes no time that anybody would cut short
+SWIFT = 100  # answers up to which a step takes no time that anyone would cut short
 PAUSE = 0.1  # seconds that a slice of a run takes, about
 FIRST_SLICE = 64  # results in the first of them
 SMALLER_SET_GROWTH = (

@@ -65,7 +65,7 @@ class Step(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """What waits for somebody."""
+    """What waits for someone."""
 
     held: tuple[int, ...] = ()  # numbers of results
     proposals: tuple[int, ...] = ()  # numbers of events that need another person
@@ -87,7 +87,7 @@ class Headline(NamedTuple):
 def headline_of(
     problem: Problem, rules: Rules, known: Status, waiting: Waiting, may_record: bool = True
 ) -> Headline:
-    """Say what is known, for somebody who may record or not."""
+    """Say what is known, for someone who may record or not."""
     chips = _chips(known)
     facts = [_sure(rules, known), _measured(known), _further(known)]
     return Headline(
@@ -237,4 +237,4 @@ def _step(known: Status, waiting: Waiting, may_record: bool) -> Step:
         why = f"{counted(many, 'measurement')} under way"
         first = waiting.asked[0]
         return Step(ENTER, f"Enter the measurement of {first}", why, first)
-    return Step(ASK, "Ask what to measure next", "the option that tells the most is chosen")
+    return Step(ASK, "Ask what to measure next", "psips chooses the most informative option")

@@ -29,7 +29,7 @@ class Comparison(NamedTuple):
 
 
 def comparisons(truth: Instance) -> list[Comparison]:
-    """Return what has to be told apart, the dearest first.
+    """Return what has to be told apart, the most expensive first.
 
     Examples
     --------

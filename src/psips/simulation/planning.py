@@ -112,7 +112,7 @@ class Plan:
         What it takes if every arm is measured equally often, with the delta asked for and the
         same stopping rule; None where that rule cannot do with equal allocation.
     ties : tuple of NearTie
-        The dearest first.
+        The most expensive first.
     cap : int
         Samples at which a simulated run was given up.
     settings : dict

@@ -1,4 +1,4 @@
-"""Many simulated experiments and what came of them."""
+"""Many simulated experiments and their results."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# Who learns from draws in Alt(S_hat), if anybody.
+# Who learns from draws in Alt(S_hat), if anyone.
 NOBODY, POSTERIOR, PROJECTED, DIRECTED = range(4)
 # How the weights become arms.
 TRACK, MIXTURE = range(2)

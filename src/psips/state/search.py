@@ -31,7 +31,7 @@ ANSWER, CONSTRAINTS, KIND, GROUPS = range(4)
 RIVAL, OBJECTIVE, GROUP = range(3)
 # Whose draws it serves: places in Cover.mass and Cover.scale.
 STOPPER, LEARNER = range(2)
-# Places in Draw.made; HALT is not 0 if somebody asked the draws to end.
+# Places in Draw.made; HALT is not 0 if someone asked the draws to end.
 PROPOSALS, LITERALS, NUMBER, HALT = range(4)
 
 

@@ -45,7 +45,7 @@ def _encodable(text: str) -> bool:
 
 
 def check_units(problem: Problem) -> None:
-    """Check that the variances are such that everything can be reckoned and read again."""
+    """Check that the variances are such that everything can be computed and read again."""
     each = problem.usual_covariance if problem.covariance is None else problem.covariance
     variances = np.diagonal(each, axis1=-2, axis2=-1).reshape(-1, problem.d)
     for c, variance in ((c, v) for row in variances.tolist() for c, v in enumerate(row)):

@@ -23,7 +23,7 @@ class KeyUsedError(InputError):
 
 
 class Request(NamedTuple):
-    """What somebody asks for.
+    """What someone asks for.
 
     Parameters
     ----------

@@ -106,7 +106,7 @@ def sign_in_page(request: Request, to: str = "") -> Response:
 
 @router.post("/sign-in")
 def sign_in(request: Request, sent: Sent) -> Response:
-    """Let somebody in who has a token."""
+    """Let someone in who has a token."""
     authenticator: Authenticator = request.app.state.authenticator
     try:
         secret = authenticator.sign_in(request, sent["token"][:200])

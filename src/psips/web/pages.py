@@ -71,7 +71,7 @@ ADDRESSES = {  # of what can be done next, in a study; "" is the form that asks
 
 
 def on_top(view: StudyView, person: Person) -> dict[str, Any]:
-    """Return the answer, for somebody who may record or not, and where the next step leads."""
+    """Return the answer, for someone who may record or not, and where the next step leads."""
     waiting = headline.Waiting(
         tuple(r.number for r in view.held),
         tuple(view.proposals),

@@ -1,4 +1,4 @@
-"""A file of somebody else, read in a process of its own with little time and memory.
+"""A file of someone else, read in a process of its own with little time and memory.
 
 What a file says of its size may be a lie, and parsers of packed files have bugs: such a file
 may cost its reader the process, and no one else anything.
@@ -23,7 +23,7 @@ _FREE = threading.BoundedSemaphore(AT_ONCE)
 
 
 def read_upload(name: str, data: bytes, rows: int) -> Grid:
-    """Read a table that somebody has sent; text, which is harmless, in this process.
+    """Read a table that someone has sent; text, which is harmless, in this process.
 
     Parameters
     ----------

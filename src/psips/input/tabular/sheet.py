@@ -1,6 +1,6 @@
 """How far the cells of an Excel sheet reach, found out in one pass that keeps none of them.
 
-Cells that have a format and no content count for nothing: somebody who has formatted whole
+Cells that have a format and no content count for nothing: someone who has formatted whole
 columns has a table as long as its last value.
 """
 

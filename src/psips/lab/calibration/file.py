@@ -83,7 +83,7 @@ def write(rows: Sequence[Row], path: Path) -> None:
     _replace(path, sheet.getvalue())
     page = path.with_suffix(".md")
     title, text = markdown(rows, path.name).split("\n", 1)
-    if page.exists():  # somebody may have given it another title
+    if page.exists():  # someone may have given it another title
         title = page.read_text(encoding="utf-8").split("\n", 1)[0]
     _replace(page, f"{title}\n{text}")
 
