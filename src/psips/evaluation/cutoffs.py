@@ -1,4 +1,4 @@
-"""Values at a cutoff: the true ones are larger, but no one waited for them."""
+"""Values at a cutoff: the true ones are larger."""
 
 from __future__ import annotations
 

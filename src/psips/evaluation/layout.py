@@ -1,4 +1,4 @@
-"""The result of a table, as text: the answer, the table, and what is worth knowing."""
+"""The result of a table, as text: the Pareto set, the table, and notes."""
 
 from __future__ import annotations
 

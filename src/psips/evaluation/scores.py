@@ -1,4 +1,4 @@
-"""Tables of scores as they are found: arms by items, one line for each cell or more."""
+"""Tables of scores: arms by items, in any of the usual layouts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who says what to call next, and gets the result: a session, or a study."""
+"""What says which call is next, and gets the result: a session, or a study."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session is given besides its problem: rules, a budget, a goal, an oracle's weights."""
+"""Arguments of a session besides its problem: rules, a budget, a goal, an oracle's weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a notebook shows of a session or study: the answer in short, and the front.
+"""The card of a session or study in a notebook: a summary, and the front.
 
 The HTML needs no script, so that it shows in a notebook that is not trusted, on a page and in a
 mail. In a kernel with Plotly the picture is one of Plotly's, see `Card.display`.

@@ -1,4 +1,4 @@
-"""Values far from 0: kernels see them less a constant.
+"""Values far from 0 are centred before the core sees them.
 
 Nothing that is asked of arms without features changes if every value of an objective moves by
 the same amount and its limits and ranges move along. Arithmetic does change: of values around

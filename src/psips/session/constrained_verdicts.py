@@ -1,4 +1,4 @@
-"""Verdicts where answers have to keep limits: who is proven in, and who out.
+"""Verdicts with limits: which answers are proven to be in the set, and which not.
 
 Let A be the answers that keep all limits at the truth, S the Pareto set of these, n answers in
 all, l sides of limits and d objectives. These claims are false

@@ -1,4 +1,4 @@
-"""Who dominates whom, how sure that is, and what each undecided pair would cost.
+"""Which answer dominates which, how sure that is, and what each undecided pair would cost.
 
 Probabilities are posterior (flat prior, or the problem's), by draws of all means together, so
 that what options share, features or items, counts. They describe what is known and claim

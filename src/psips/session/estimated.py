@@ -1,4 +1,4 @@
-"""Noise that was estimated: how large it seems to be, how sure that is, and where it is not."""
+"""Estimated noise: its size, its uncertainty, and where it is not known yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run whose question is of the items there are, and not of all items like these.
+"""A run about the items of a list alone, not about all items like these.
 
 The means asked for are those over the N items of the list: what the complete table would show.
 Of the cells that were measured the values are known; of the others they are predicted by the

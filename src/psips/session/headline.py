@@ -1,4 +1,4 @@
-"""The answer in short: the set, how sure it is, how far it is from the stop, what to do next.
+"""The summary: the set, how sure it is, how far it is from the stop, what to do next.
 
 Pages, cards of notebooks and terminals show the same.
 """

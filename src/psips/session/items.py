@@ -1,4 +1,4 @@
-"""Items that results share: which an arm meets next, and which were asked for."""
+"""Shared items: which item an arm gets next, and which were asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run with features whose results lack values, or whose noise differs from arm to arm.
+"""A run with features and missing values, or with noise that differs from arm to arm.
 
 The precision of theta is then (h d, h d), see src/core/belief/joint.h, and everything follows
 from it and from B, which are sums over results. If the noise is to be estimated as well, one

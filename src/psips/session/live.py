@@ -1,4 +1,4 @@
-"""A session or study live in a terminal: its front with probabilities, and how far it is."""
+"""A live view in a terminal: the front with probabilities, and how far it is to the stop."""
 
 from __future__ import annotations
 

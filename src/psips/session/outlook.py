@@ -1,4 +1,4 @@
-"""At the end of a budget: what was earned, what is open, and what more would buy."""
+"""When a budget runs out: what is proven, what is undecided, and what more would buy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules written in Python: what they see of a run, and how it follows them.
+"""Rules written in Python: the state they see, and how a run calls them.
 
 For research: a rule is an object with ``choose(state)``, which returns an arm, or with
 ``should_stop(state)``. It is declared like every other rule (`psips.rules.sampling`,

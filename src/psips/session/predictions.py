@@ -1,4 +1,4 @@
-"""The sets that the rule 'predicted' has predicted, each with an account of the evidence.
+"""The sets predicted by the rule 'predicted', each with an account of its evidence.
 
 An account is opened on a few results, and may be of little use though its set is right: a
 witness that looked safe then may nearly tie with the answer that it is to dominate. So it is

@@ -1,4 +1,4 @@
-"""How many more results it takes: one estimate with an interval, by how runs go.
+"""How many more results the stop takes: one estimate, with an interval.
 
 The evidence of a run does not grow in a straight line. A run stops when its evidence first
 passes the threshold, and before that it stayed below: half of the way the evidence is about a

@@ -1,7 +1,7 @@
-"""Checks of a state that was stored: it must not point at anything outside itself.
+"""Checks of a stored state: its indices must not point outside it.
 
-The core checks every index, and a wrong one is a bug to it. Whatever comes from a file is
-looked at here, once, so that a damaged snapshot is a sentence.
+The core checks every index, and treats a wrong one as a bug. States from files are checked
+here, once, so that a damaged snapshot ends in one sentence.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ask what to measure next, tell what came out, be told when to stop and what is optimal."""
+"""A session: ask what to measure next, tell the result, until the Pareto set is known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session's state for people to read: estimates, candidate set, distance to stopping."""
+"""A session's status: estimates, candidate set, distance to stopping."""
 
 from __future__ import annotations
 

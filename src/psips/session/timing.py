@@ -1,4 +1,4 @@
-"""A limit of time: when asking ends, whatever the clock is."""
+"""A time limit: when asking ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes of what was told: corrections, withdrawals, and their confirmation by others."""
+"""Changes of recorded results: corrections, withdrawals, and their confirmation by others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results that are not in a study yet: a file or a table, looked at before it is trusted."""
+"""Checks of results that are not in a study yet: a file or a table."""
 
 from __future__ import annotations
 

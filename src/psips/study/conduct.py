@@ -1,4 +1,4 @@
-"""How a study is to be conducted: what its design says besides the problem and the rules."""
+"""How a study is conducted: what its design says besides the problem and the rules."""
 
 from __future__ import annotations
 

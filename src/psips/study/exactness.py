@@ -1,4 +1,4 @@
-"""Metrics registered as exact: a study takes no result of an arm that contradicts another."""
+"""Metrics registered as exact: a study refuses results of an arm that contradict each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small things that the calls of a study are given: names, counts and times."""
+"""Checks of a study's small arguments: names, counts and times."""
 
 from __future__ import annotations
 

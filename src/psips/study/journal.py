@@ -1,4 +1,4 @@
-"""One study's log in a store, and the state that it amounts to."""
+"""One study's log in a store, and the state that follows from it."""
 
 from __future__ import annotations
 

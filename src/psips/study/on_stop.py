@@ -1,4 +1,4 @@
-"""What is done when a study or evaluation stops: a command is run, or its status is posted."""
+"""When a study or evaluation stops: run a command, or post its status."""
 
 from __future__ import annotations
 

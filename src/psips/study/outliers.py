@@ -1,4 +1,4 @@
-"""Values so far from what is known that they are likely slips of a keyboard.
+"""Values so far from the others that they are likely typing errors.
 
 Noise alone does not take a result ten standard deviations away from the others of its arm: a
 decimal point, a unit or a column does, or a variance that was registered too small. The

@@ -1,4 +1,4 @@
-"""Who records, from where and with which program: part of every event, and of its hash."""
+"""Who records, from where and with which program: a part of every event and its hash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A design on its way into the log: checked, then the payload of the first event."""
+"""Registration of a design: checks, then the payload of the first event."""
 
 from __future__ import annotations
 

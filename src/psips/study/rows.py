@@ -1,4 +1,4 @@
-"""Results as people bring them: rows with a ticket or an arm, checked as a whole."""
+"""Results as rows with a ticket or an arm, checked together."""
 
 from __future__ import annotations
 

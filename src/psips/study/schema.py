@@ -1,7 +1,7 @@
 """What the payload of an event holds: each field with its type and its range.
 
-Every event is checked against this when it is read, whoever wrote it. That a result exists,
-or an arm, is found out by the replay.
+Every event is checked against this when it is read. The replay checks that results and arms
+exist.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The noise of the results that count, and the one registered: promises rest on that."""
+"""The noise of the results that count, compared with the noise registered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results on their way into the log: checked against what is known, then one event."""
+"""Recording of results: checks against what is known, then one event."""
 
 from __future__ import annotations
 

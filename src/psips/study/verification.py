@@ -1,4 +1,4 @@
-"""The check of a whole log: hashes, and a replay from the first event."""
+"""Verification of a whole log: hashes, and a replay from the first event."""
 
 from __future__ import annotations
 
