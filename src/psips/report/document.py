@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psips import plots
-from psips.input.digits import chance, estimate, fixed
+from psips.input.digits import estimate, fixed, percent
 from psips.input.quantities import in_words
 from psips.plots.planes import front_height, used_marks
 from psips.report.appendix import changes, features, in_utc, log
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 FIRST = 2  # fronts on the first page, in two metrics each; the others come after it
 SUMMARY = 12  # answers of a table on the first page; all of more come after it
 PLANE = (4.6, 4.0)  # inches of a front: its letters can be read on a telephone
-COURSE = (4.6, 4.2)  # the same of what is drawn over time
+TIME_SERIES = (4.6, 4.2)  # the same of what is drawn over time
 
 
 def report(
@@ -89,7 +89,7 @@ def report(
         _assumptions(study.diagnosis(), known.few_items),
         changes(state, events),
         log(found, state),
-        _course(study),
+        _over_time(study),
         features(state.problem),
         "</div>",
     ]
@@ -331,7 +331,7 @@ def _verdicts(state: State, known: Status, most: int | None = None) -> str:
         name = f"{answer} (also {row['also']})" if row["also"] else answer
         words = verdict_words(known, proven, row["candidate"], row["verdict"])
         rows.append(
-            [name, words.finding, chance(row["probability"]), words.proof, row["reason"]]
+            [name, words.finding, percent(row["probability"]), words.proof, row["reason"]]
         )
     finding = (
         f"Finding: what the stopping rule concludes ({short_promise(state.rules)})."
@@ -342,18 +342,17 @@ def _verdicts(state: State, known: Status, most: int | None = None) -> str:
     title = f"{noun.capitalize()}s" if whole else f"The first {most} {noun}s"
     return (
         f"<h2>{title}</h2>\n<p>{finding} Proof: what is proven about each {noun} by itself; "
-        f"{escape(verdicts_promise(state.rules, state.problem))}. "
-        "&ldquo;About n more&rdquo; is a median estimate.</p>\n"
+        f"{escape(verdicts_promise(state.rules, state.problem))}.</p>\n"
         f"{table(head, rows)}"
     )
 
 
-def _course(study: Study) -> str:
+def _over_time(study: Study) -> str:
     state = study.state
     if not any(result.counts for result in state.ledger.results):
         return ""
-    pulls = plots.pulls(study, plots.detached(COURSE))
-    evidence = plots.evidence(study, plots.detached(COURSE))
+    pulls = plots.pulls(study, plots.detached(TIME_SERIES))
+    evidence = plots.evidence(study, plots.detached(TIME_SERIES))
     return (
         "<h2>Over time</h2>\n"
         + figures([pulls.figure], "Results of each arm, with the results as they count now.")
