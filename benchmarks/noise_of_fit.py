@@ -39,16 +39,18 @@ def made(name: str, params: dict[str, Any]) -> list[Instance]:
     return [instance(name, **params, seed=seed) for seed in range(SEEDS)]
 
 
-def with_holes(one: Instance, problem: Problem, seed: int, missing: float, delta: float) -> Any:
+def with_missing(
+    one: Instance, problem: Problem, seed: int, missing: float, delta: float
+) -> Any:
     """Run one session of results that lack values; each has one at least."""
     session = Session(problem, delta=delta, rng=seed)
     trial = environment_of(one).start(np.random.default_rng([seed, 1]))
-    holes = np.random.default_rng([seed, 2])
+    lacking = np.random.default_rng([seed, 2])
     while not session.stopped:
         arm = session.ask()
         values = trial.pull(arm)
-        gone = holes.random(problem.d) < missing
-        gone[holes.integers(problem.d)] &= not gone.all()
+        gone = lacking.random(problem.d) < missing
+        gone[lacking.integers(problem.d)] &= not gone.all()
         session.tell(arm, [None if g else float(x) for g, x in zip(gone, values, strict=True)])
     return session.results, not one.is_right(session.pareto_set or ())
 
@@ -82,9 +84,9 @@ def main() -> None:
                 one = every[seed % SEEDS]
                 like = (one.known if told == "covariance given" else one.problem).to_dict()
                 problem = Problem.from_dict({**like, "partial": True})
-                whole = with_holes(one, one.known, seed, 0.0, asked.delta)
+                whole = with_missing(one, one.known, seed, 0.0, asked.delta)
                 found.append(
-                    (*whole, *with_holes(one, problem, seed, asked.missing, asked.delta))
+                    (*whole, *with_missing(one, problem, seed, asked.missing, asked.delta))
                 )
             of, _, counts, wrong = np.array(found).T
             line(f"{told}, {asked.missing:.0%} missing", int(wrong.sum()), counts, of)

@@ -29,7 +29,7 @@ DRAFT = "init past.csv --objective IgG=max --objective toxicity"
 
 
 def past(n: int = 80, holes: tuple[int, ...] = (16, 43)) -> str:
-    """Past results as a spreadsheet in Germany writes them; lines 18 and 45 have a hole."""
+    """Past results as a spreadsheet in Germany writes them; lines 18 and 45 lack a value."""
     rng = np.random.default_rng(3)
     lines = ["\ufeffDatum;Nr; arm ;IgG;toxicity;Notiz"]
     for i in range(n):

@@ -58,7 +58,7 @@ def write_sheets(scores: Scores, folder) -> list[str]:
     return files
 
 
-def with_holes(scores: Scores) -> Scores:
+def with_missing(scores: Scores) -> Scores:
     values = scores.values.copy()
     values[np.random.default_rng(2).random(values.shape) < 0.1] = np.nan
     return scores._replace(values=values)
@@ -73,9 +73,9 @@ def test_a_part_of_the_table_is_enough() -> None:
     assert "the whole table says: the same set" in str(found)
 
 
-@pytest.mark.parametrize("holes", [False, True])
-def test_both_forms_of_file_say_the_same(holes: bool, tmp_path) -> None:
-    scores = with_holes(table(60)) if holes else table(60)
+@pytest.mark.parametrize("missing", [False, True])
+def test_both_forms_of_file_say_the_same(missing: bool, tmp_path) -> None:
+    scores = with_missing(table(60)) if missing else table(60)
     write_lines(scores, tmp_path / "lines.csv")
     lines = read_scores([tmp_path / "lines.csv"])
     sheets = read_scores(write_sheets(scores, tmp_path))
@@ -86,7 +86,7 @@ def test_both_forms_of_file_say_the_same(holes: bool, tmp_path) -> None:
 
 
 def test_cells_that_are_not_there_are_never_looked_at() -> None:
-    scores = with_holes(table(25))
+    scores = with_missing(table(25))
     found = replay(scores, {"seconds": "min"}, delta=1e-9)
     assert not found.stopped
     assert found.cells == found.of == int(scores.there.sum()) < 150

@@ -1,4 +1,4 @@
-"""Noise and values as users give them: unknown, of each arm, bounded, binary, with holes."""
+"""Noise and values as users give them: unknown, of each arm, bounded, binary, missing."""
 
 from __future__ import annotations
 
@@ -128,24 +128,24 @@ def test_scales_that_are_none(said: dict[str, Any], message: str) -> None:
         make([1], objectives={"x": said})
 
 
-HOLES: list[Any] = [None, float("nan"), "", pd.NA]
+MISSING: list[Any] = [None, float("nan"), "", pd.NA]
 
 
-@pytest.mark.parametrize("hole", HOLES)
-def test_missing_values(hole: Any) -> None:
+@pytest.mark.parametrize("nothing", MISSING)
+def test_missing_values(nothing: Any) -> None:
     problem = make(partial=True)
     expected = [3.0, np.nan]
-    assert np.array_equal(read_values(problem, [3, hole]), expected, equal_nan=True)
+    assert np.array_equal(read_values(problem, [3, nothing]), expected, equal_nan=True)
     assert np.array_equal(read_values(problem, {"yield": 3}), expected, equal_nan=True)
     with pytest.raises(InputError, match="no value in any objective"):
-        read_values(problem, [hole, hole])
+        read_values(problem, [nothing, nothing])
     with pytest.raises(InputError, match=r"'cost' is missing .* with partial=True"):
-        read_values(make(), [3, hole])
+        read_values(make(), [3, nothing])
     missing = r"no value for objective 'cost': .* with partial=True"
     with pytest.raises(InputError, match=missing):
         read_values(make(), {"yield": 3})
     assert Problem.from_dict(problem.to_dict()).partial
-    assert np.isnan(read_changes(problem, {"cost": hole})["cost"])
+    assert np.isnan(read_changes(problem, {"cost": nothing})["cost"])
 
 
 def test_missing_values_of_a_table() -> None:

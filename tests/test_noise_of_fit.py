@@ -1,4 +1,4 @@
-"""Arms with features whose noise is estimated, differs, or whose results have holes."""
+"""Arms with features whose noise is estimated, differs, or with missing values."""
 
 from __future__ import annotations
 
@@ -313,7 +313,7 @@ def test_the_tail_of_student_keeps_the_error_rate_and_a_normal_does_not() -> Non
     assert errors_of(lambda freedom, _: np.ones_like(freedom), 1000) > 0.13
 
 
-# ---------------------------------------------------------------- holes, noise of each arm
+# --------------------------------------------------------- missing values, noise of each arm
 
 
 @pytest.mark.parametrize("covariances", [np.tile(SIGMA, (6, 1, 1)), EACH])
@@ -337,7 +337,7 @@ def test_missing_values_against_one_dense_system(covariances: Any) -> None:
 
 
 def test_moves_and_gains_with_missing_values_are_those_of_the_whole_covariance() -> None:
-    """Without holes, the joint posterior and the simple one tell the same of everything."""
+    """Without missing values, the joint posterior and the simple one agree in everything."""
     plain = Session(make(SIGMA), rng=1)
     joint = Session(make(SIGMA, partial=True), rng=1)
     trial = truth().start(3)

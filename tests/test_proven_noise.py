@@ -109,8 +109,8 @@ def test_other_ways_to_know_the_noise(covariance: Any) -> None:
 
 def test_results_with_missing_values() -> None:
     table = rows(2)
-    holes = np.random.default_rng(1).random((len(table), 3)) < 0.3
-    values = table[list(KINDS)].mask(holes)
+    missing = np.random.default_rng(1).random((len(table), 3)) < 0.3
+    values = table[list(KINDS)].mask(missing)
     table[list(KINDS)] = values
     table = table[values.notna().any(axis=1)]
     session = Session(mixed(partial=True), rules=CERTIFIED, rng=1)

@@ -1,4 +1,4 @@
-"""The covariance of an arm's mean: against direct formulas, with and without holes."""
+"""The covariance of an arm's mean: against direct formulas, with and without missing values."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def make(covariance: Any, **more: Any) -> Problem:
     return Problem(objectives=objectives, covariance=covariance, arms=K, **more)
 
 
-def results(seed: int, n: int, holes: float = 0.0) -> tuple[Any, Floats]:
+def results(seed: int, n: int, missing: float = 0.0) -> tuple[Any, Floats]:
     rng = np.random.default_rng(seed)
     arms = rng.integers(0, K, n)
     rows = 1e4 + rng.normal(size=(n, D)) @ MIX.T * (1 + arms[:, None])
-    rows[rng.random((n, D)) < holes] = np.nan
+    rows[rng.random((n, D)) < missing] = np.nan
     keep = ~np.isnan(rows).all(axis=1)
     return arms[keep], rows[keep]
 
@@ -59,7 +59,7 @@ def drawn_to_zero(S: Floats, freedom: float) -> Floats:
 def naive(
     problem: Problem, arms: Any, rows: Floats, arm: int, level: float
 ) -> tuple[Floats, float]:
-    """Covariance of the mean of an arm, results without holes."""
+    """Covariance of the mean of an arm, results without missing values."""
     x = problem.inward(rows)
     scatter, freedom = np.zeros((D, D)), 0.0
     guess, worth = np.zeros((D, D)), 0.0
@@ -100,7 +100,7 @@ def test_estimates_do_not_depend_on_the_order_of_other_arms() -> None:
 def test_known_noise_with_missing_values_is_weighted_least_squares(each: bool) -> None:
     Sigma = MIX @ MIX.T
     problem = make([Sigma, 4 * Sigma] if each else Sigma, partial=True)
-    arms, rows = results(3, 50, holes=0.3)
+    arms, rows = results(3, 50, missing=0.3)
     s, theta = feed(problem, arms, rows, 7.0)
     for arm in range(K):
         # One linear model for every value there is, solved as a whole.
@@ -124,7 +124,7 @@ def test_known_noise_with_missing_values_is_weighted_least_squares(each: bool) -
 
 def test_estimated_noise_with_missing_values() -> None:
     problem = make("per-arm", partial=True)
-    arms, rows = results(4, 400, holes=0.2)
+    arms, rows = results(4, 400, missing=0.2)
     s, theta = feed(problem, arms, rows, 0.0)
     whole = feed(make("per-arm"), *results(4, 400), 0.0)[0]
     for arm in range(K):
@@ -133,7 +133,7 @@ def test_estimated_noise_with_missing_values() -> None:
         assert np.abs(theta[arm] - plain).max() < 0.5
         assert np.all(np.diag(s.C[arm]) > 0.9 * np.diag(whole.C[arm]))
         assert np.all(np.linalg.eigvalsh(s.C[arm]) > 0)
-    # Without holes the two ways agree.
+    # Without missing values the two ways agree.
     arms, rows = results(4, 60)
     with_room = feed(problem, arms, rows, 7.0)
     without = feed(make("per-arm"), arms, rows, 7.0)

@@ -71,12 +71,12 @@ def diagnose(
         return Diagnosis(0, level, tuple(findings), ("everything: there are no results",), ())
     own = level / TESTS
     whole = np.flatnonzero(np.isfinite(values).all(axis=1))
-    holes = len(arms) - len(whole)
+    incomplete = len(arms) - len(whole)
     arms, values = arms[whole], problem.compared(values[whole])
     named = [places[row] for row in whole.tolist()]
     if len(arms) == 0:
         nothing = "everything: no result has all its values"
-        return Diagnosis(holes, level, tuple(findings), (nothing,), ())
+        return Diagnosis(incomplete, level, tuple(findings), (nothing,), ())
     kinds = kinds_of(problem, values, any_law)
     findings += not_registered(problem, kinds)
     normal = np.flatnonzero(kinds.normal)
@@ -87,8 +87,8 @@ def diagnose(
     measured = np.unique(arms)
     found = residuals_of(arms, values / _units(problem, arms, values))
     untested = _untested(problem, kinds, found)
-    if holes:
-        untested.append(f"{holes} results that lack a value")
+    if incomplete:
+        untested.append(f"{incomplete} results that lack a value")
     plain = residuals_of(arms, values)
     spread = _scatter(problem, found if problem.noise == KNOWN else plain)
     normal = normal[found.squares[normal] > 0.0]

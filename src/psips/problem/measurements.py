@@ -61,7 +61,7 @@ def nothing_told(arm: object, values: object = None) -> InputError:
 
 
 def read_values(problem: Problem, given: Any) -> Floats:
-    """Read the values (d,) of one result, in the user's orientation; NaN for a hole.
+    """Read the values (d,) of one result, in the user's orientation; NaN for a missing value.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ from psips.problem.shared_items import check_items, check_number_of_arms
 from psips.problem.tolerance import read_epsilon
 from psips.state.model import Model
 
-MOST_WITH_HOLES = 8  # objectives, if results may have holes: patterns of them are counted
+MOST_WITH_MISSING = 8  # objectives, if values may be missing: patterns of them are counted
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -259,9 +259,9 @@ class Problem(ProblemData):
         if self.has_items:
             check_items(self.unstructured, self.noise, self.noise_guess, self.partial)
             check_number_of_arms(self.K, self.d)
-        if self.partial and self.d > MOST_WITH_HOLES:
+        if self.partial and self.d > MOST_WITH_MISSING:
             raise InputError(
-                f"results may have holes in at most {MOST_WITH_HOLES} objectives, got {self.d}"
+                f"values may be missing in at most {MOST_WITH_MISSING} objectives, got {self.d}"
             )
 
     @cached_property

@@ -149,14 +149,16 @@ def assumed(problem: Problem) -> str:
     >>> assumed(Problem(objectives={"score": {"range": [0, 5]}, "gain": "max"}, arms=2))
     "the mean of each arm stays the same and results lie in the ranges registered, for any ...
     """
-    holes = ", and whether a value is missing does not depend on it" if problem.partial else ""
+    missing = ""
+    if problem.partial:
+        missing = ", and whether a value is missing does not depend on it"
     if problem.covariance is not None:
         each = "covariance" if problem.covariance.ndim == 2 else "covariances"
-        return f"the noise is Gaussian with the {each} registered{holes}"
+        return f"the noise is Gaussian with the {each} registered{missing}"
     pairs = list(zip(problem.objectives, problem.scales, strict=True))
     free = [repr(name) for name, scale in pairs if scale.range is None]
     if len(free) == len(pairs):
-        return f"the noise of each arm is Gaussian, of any covariance{holes}"
+        return f"the noise of each arm is Gaussian, of any covariance{missing}"
     ranges = "binary" if all(scale.binary for _, scale in pairs) else "in the ranges registered"
     found = (
         "the mean of each arm stays the same and results "
@@ -164,7 +166,7 @@ def assumed(problem: Problem) -> str:
     )
     if free:
         found += f", but Gaussian, of any variance, in {', '.join(free)}"
-    return f"{found}{holes}"
+    return f"{found}{missing}"
 
 
 def within(problem: Problem) -> str:

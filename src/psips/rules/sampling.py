@@ -58,7 +58,7 @@ class SamplingRule:
     knows : bool
         Whether it knows the truth, so that it serves in simulations only.
     any_noise : bool
-        Whether noise may be estimated or differ from arm to arm, and results have holes.
+        Whether noise may be estimated or differ from arm to arm, and values are missing.
     limited : str
         The step that chooses where answers have to keep limits; "" if there is none.
     misfit : callable

@@ -118,7 +118,7 @@ class StoppingRule:
     exact : bool
         Whether it settles exact Pareto sets only, and has no use for a tolerance.
     any_noise : bool
-        Whether noise may be estimated or differ from arm to arm, and results have holes.
+        Whether noise may be estimated or differ from arm to arm, and values are missing.
     given_noise : bool
         The same, but for noise that is estimated.
     partner : str

@@ -33,7 +33,7 @@ class NoiseEstimate(Record):
     sums: Floats  # (K, d, d) of the first objective over these
     cross: Floats  # (K, d, d) of the products of both
     higher: Floats  # (K, d, 2) of cubes and fourth powers; empty if no objective has a range
-    seen: Floats  # (K, 2^d) results by pattern of objectives; (0, 0) without holes
+    seen: Floats  # (K, 2^d) results by pattern of objectives; (0, 0) without missing values
     seen_sums: Floats  # (K, 2^d, d) their sums
     C: Floats  # (K, d, d) covariance of each arm's mean; linear: see FORMS
     freedom: Floats  # (K,) degrees of freedom of the noise; below 1 it is not known yet

@@ -21,7 +21,7 @@ class NoiseModel(Record):
     """What is known of the noise beforehand, see `src/core/belief/noise_estimate.h`."""
 
     mode: int
-    partial: bool  # results may have holes
+    partial: bool  # values may be missing
     given: Floats  # (K, d, d) covariance of one result of each arm, where it is needed
     guess: Floats  # (d, d) what it is believed to be
     worth: float  # results that the belief is worth, 0 for none

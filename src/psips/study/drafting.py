@@ -235,9 +235,9 @@ def as_toml(draft: Draft) -> str:
     pairs = zip(problem.labels, sds.tolist(), strict=True)
     spread = ", ".join(f"{quote(name)} {sd:.3g}" for name, sd in pairs if sd > 0.0)
     missing = draft.results - draft.complete
-    holes = f", {missing} of them incomplete" if missing else ""
+    incomplete = f", {missing} of them incomplete" if missing else ""
     lines = [
-        f"# Drafted by psips from {draft.file}: {draft.results:,} results{holes}.",
+        f"# Drafted by psips from {draft.file}: {draft.results:,} results{incomplete}.",
         *([f"# Read as a file with {draft.dialect}."] if draft.dialect else []),
         *(f"# Column {quote(name)} {why}: left out." for name, why in draft.left_out.items()),
         f"name = {_text(problem.name)}",

@@ -1,7 +1,7 @@
 """What missing values cost: results to the stop with a tenth of all missing, and without.
 
-Run `python benchmarks/holes.py --runs 400`. Both runs of a pair meet the same noise; what is
-missing does not depend on it, and every result has at least one value.
+Run `python benchmarks/missing_values.py --runs 400`. Both runs of a pair get the same noise. What
+is missing does not depend on it, and every result has at least one value.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ def go(problem: Problem, seed: int, missing: float, delta: float, stopping: str)
     """Run one session; the n-th result of an arm is the same whatever was asked before."""
     session = Session(problem, delta=delta, rng=seed, stopping=stopping)
     trial = environment_of(TRUTH).start(np.random.default_rng([seed, 1]))
-    holes = np.random.default_rng([seed, 2])
+    lacking = np.random.default_rng([seed, 2])
     while not session.stopped:
         arm = session.ask()
         values = trial.pull(arm)
-        gone = holes.random(problem.d) < missing
-        gone[holes.integers(problem.d)] &= not gone.all()
+        gone = lacking.random(problem.d) < missing
+        gone[lacking.integers(problem.d)] &= not gone.all()
         session.tell(arm, [None if g else float(x) for g, x in zip(gone, values, strict=True)])
     return session
 
