@@ -1,7 +1,7 @@
 """What missing values cost: results to the stop with a tenth of all missing, and without.
 
-Run `python benchmarks/missing_values.py --runs 400`. Both runs of a pair get the same noise. What
-is missing does not depend on it, and every result has at least one value.
+Run `python benchmarks/missing_values.py --runs 400`. Both runs of a pair get the same noise.
+What is missing does not depend on it, and every result has at least one value.
 """
 
 from __future__ import annotations
