@@ -122,7 +122,10 @@ def test_one_objective_and_an_unmeasured_arm() -> None:
     (ax,) = plots.fronts(session)
     assert next(label.get_text() for label in ax.get_yticklabels()) == "B"
     assert plots.pulls(session).get_legend() is not None
-    assert "not every arm" in plots.evidence(session).texts[0].get_text()
+    (said,) = plots.evidence(session).texts
+    assert "not every arm" in said.get_text()
+    assert said.get_position() == (0.5, 0.5)  # in the middle of the axes
+    assert said.get_ha() == "center"
 
 
 def test_dollars_are_no_formulas() -> None:

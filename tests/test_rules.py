@@ -233,6 +233,22 @@ def test_estimating_eta_of_a_linear_problem_needs_a_bound() -> None:
     assert Rules(tuning={"eta": "estimate"}).program(linear(2, Ball(1.0))).options.eta > 0
 
 
+def test_eta_of_a_linear_problem_is_that_of_algorithm_2() -> None:
+    ball = Ball([1.0, 2.0])
+    features = np.array([[3.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    problem = Problem(
+        features=features,
+        intercept=False,
+        objectives=["x", "y"],
+        covariance=[4.0, 0.25],
+        parameter_set=ball,
+    )
+    L_A2 = 3.0**2 / 0.25  # the longest feature, in units of the smallest noise
+    L_Theta2 = 1.0**2 + 2.0**2
+    eta = Rules(tuning={"eta": "estimate"}).program(problem).options.eta
+    assert eta == pytest.approx(1.0 / (8.0 * L_A2 * L_Theta2))
+
+
 def test_the_published_rule_keeps_its_calibration() -> None:
     assert Rules().calibration == "measured"
     assert Rules(sampling="round-robin").calibration == "measured"

@@ -15,6 +15,7 @@ import sys
 import time
 from collections import Counter
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ from psips.commands.options import make_options, read_parameters, read_values
 from psips.commands.quantities import read_limit, written
 from psips.commands.rounds import layers
 from psips.commands.running import Ran, Runner, read_cores
+from psips.commands.table import RATIO
 from psips.commands.text import lines_of
 from psips.commands.writing import as_csv
 from psips.report.pull_request import run_comment
@@ -799,6 +801,14 @@ def test_what_is_printed_fits(width: int) -> None:
         lines = lines_of(found, width)
         assert max(len(line.text) for line in lines) <= width
         assert all(line.text.isprintable() for line in lines)
+
+
+def test_ratios_stand_next_to_the_metric_that_they_are_of() -> None:
+    rows = [replace(row, ratio=Estimate(1.0, 0.9, 1.1)) for row in a_found().rows]
+    head = lines_of(a_found(rows=rows), 120)
+    line = next(one.text for one in head if "memory" in one.text and "runs" in one.text)
+    assert line.index("time") < line.index(RATIO) < line.index("memory") < line.index("runs")
+    assert line.count(RATIO) == 1
 
 
 def test_verdicts() -> None:
