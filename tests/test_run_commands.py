@@ -18,13 +18,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import psips.commands.measuring as measuring_
-from psips import InputError
+from psips import InputError, Problem
 from psips.cli import main
 from psips.cli.run import joined
 from psips.commands.concluding import found_by
@@ -33,10 +34,10 @@ from psips.commands.evidence import claims_of
 from psips.commands.found import Estimate, Found, Row
 from psips.commands.measuring import Measuring, NothingLeftError, Question
 from psips.commands.metrics import Metric, read_metrics
-from psips.commands.noise import within_rounds
+from psips.commands.noise import FAR, distances, within_rounds
 from psips.commands.options import make_options, read_parameters, read_values
 from psips.commands.quantities import read_limit, written
-from psips.commands.rounds import layers
+from psips.commands.rounds import Sample, layers
 from psips.commands.running import Ran, Runner, read_cores
 from psips.commands.table import RATIO
 from psips.commands.text import lines_of
@@ -544,6 +545,22 @@ def test_prepare_and_cleanup_are_run_around_each_run_and_not_measured() -> None:
 
     with pytest.raises(InputError, match="--prepare of option 'a' ended with exit code 4: no"):
         compare(broken, options=options)
+
+
+def test_a_run_as_usual_is_not_far_because_the_others_of_its_round_are_slow() -> None:
+    """The round's median is then that of the slow ones."""
+    random_ = np.random.default_rng(7)
+    problem = Problem(objectives={"time": "min"}, arms=list("abc"))
+    samples = []
+    for n in range(1, 21):
+        for name in "abc":
+            slow = 9.0 if n == 6 and name != "a" else 1.0
+            samples.append(Sample(name, n, (slow * (1.0 + 0.01 * random_.normal()),)))
+    known: Any = SimpleNamespace(problem=problem, samples=samples)
+    away = distances(known)[:, 0]
+    assert not (away[[one.option == "a" for one in samples]] > FAR).any()
+    samples[3] = Sample("a", 2, (5.0,))
+    assert distances(known)[3, 0] > FAR
 
 
 def test_far_values_are_noticed_and_do_not_turn_the_answer() -> None:

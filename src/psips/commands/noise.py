@@ -100,10 +100,16 @@ def distances(known: Measurements) -> Floats:
     """Return how far runs (T, d) are from the median of their option, in standard deviations.
 
     These are taken from medians, too, so that many far values do not hide each other. With few
-    runs of an option, those of all options serve.
+    runs of an option, those of all options serve. A run is as far as it is both among all runs
+    and within its round: it is the others that are far where a round was slow without it.
     """
     problem = known.problem
-    x = within_rounds(known)
+    raw = problem.compared(np.array([one.values for one in known.samples]))
+    return np.minimum(_distances(known, within_rounds(known)), _distances(known, raw))
+
+
+def _distances(known: Measurements, x: Floats) -> Floats:
+    problem = known.problem
     arms = np.array([problem.arm_index(one.option) for one in known.samples])
     rest = np.empty(x.shape)
     for a in range(problem.K):
