@@ -91,7 +91,8 @@ app.command(
 )(matrix)
 app.command(
     cls=Scanning,
-    epilog=examples(
+    epilog="Exit codes: 0 the set is known, or the time is over; 2 bad input; 130 Ctrl-C.\n\n"
+    + examples(
         "psips run 'gzip -k -f file' 'xz -k -f file'",
         "psips run -P l 1..9 'gzip -{l} -c file > out' --metric time --metric size=out",
         "psips run './old' './new' --tolerance 1% --time-limit 2min --export new.md",

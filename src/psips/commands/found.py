@@ -13,7 +13,7 @@ from psips.errors import counted
 from psips.input.durations import duration_text
 
 FRONT, BEATEN, OUT, OPEN = "front", "beaten", "out", "undecided"
-NAMED = 4  # options that a sentence lists
+NAMED = 6  # options that a sentence names
 
 
 @dataclass(frozen=True)
