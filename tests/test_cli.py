@@ -586,3 +586,9 @@ def test_simulate_says_what_alpha_may_mean(run: Any) -> None:
     command = ("simulate", "near-tie", "--runs", "1", "--max-samples", "5", "--json")
     code, out, _ = run(*command, "--confidence", "0.95")
     assert (code, json.loads(out)["settings"]["rules"]["delta"]) == (0, 0.05)
+
+
+def test_a_word_that_is_no_choice_is_refused_without_the_checker_s_own_name(run: Any) -> None:
+    code, _, said = run("matrix", "scores.csv", "--of", "those")
+    assert code == 2
+    assert "Invalid value for '--of': 'those' is not one of 'like-these', 'these'." in said

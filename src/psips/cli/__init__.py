@@ -163,7 +163,8 @@ def main() -> None:
     except MisuseError as error:  # a word that is no command, option or number
         said = io.StringIO()
         error.show(said)
-        text = f"{said.getvalue().rstrip()}{_elsewhere(str(error))}"
+        told = said.getvalue().rstrip().replace(": Value error, ", ": ")  # of pydantic
+        text = f"{told}{_elsewhere(str(error))}"
         print(sentences(text, MISUSE_LINE), file=sys.stderr)
         sys.exit(error.exit_code)
 
