@@ -1,4 +1,4 @@
-// Arrays: views of memory that someone else owns, and owned scratch. Every index is checked.
+// Arrays: views of memory owned elsewhere, and owned scratch memory. Every index is checked.
 //
 // A view is what a record of the session holds (see records.h): a pointer and its extents, nothing
 // else. Copying one copies the view. `-DPSIPS_UNCHECKED` takes the checks out.

@@ -1,4 +1,4 @@
-// Posterior draws, made as far as they are looked at, and whether they change the set.
+// Posterior draws, made only as far as needed, and whether they change the set.
 //
 // Whether a point lies in the alternative is often settled by a few answers: arms, or answers of a linear
 // problem, come into being when they are first needed.

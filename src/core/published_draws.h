@@ -1,4 +1,4 @@
-// Algorithm 1's inner loop, to the letter: the reference for everything faster.
+// Algorithm 1's inner loop, literally: the reference for everything faster.
 //
 // Posterior draws v_1, v_2, ... are made one at a time and read twice, by the stopping rule (inflated by c)
 // and by the min learner (inflated by 1 / eta).

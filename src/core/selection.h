@@ -1,6 +1,6 @@
-// Who keeps the limits, and the set asked for: the Pareto set, by the objectives, of those who do.
+// The answers that keep the limits, and their Pareto set by the objectives, which can be empty.
 //
-// It can be empty. Metrics that are only limited are no objectives.
+// Metrics that are only limited are not objectives.
 #pragma once
 
 #include "posterior.h"

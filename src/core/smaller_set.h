@@ -1,6 +1,6 @@
 // The smaller of the sets that a tolerance allows.
 //
-// With a tolerance several sets are right. People mean the one without a member that another member matches, up
+// With a tolerance several sets are right. Users expect the one without any member that another member matches, up
 // to the tolerance in every objective, and beats by more than the tolerance in one. Estimates a little either
 // side of a tie decide whether such a member belongs to S_hat; the set without it is a candidate of its own, with
 // its own alternative and its own evidence.

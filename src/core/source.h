@@ -1,6 +1,6 @@
 // Results of pulls: the n-th result of an arm depends on the key, the arm and n alone.
 //
-// Rules that are compared with the same key therefore meet the same noise. `student` is t with 3 degrees of
+// Rules that are compared with the same key therefore get the same noise. `student` is t with 3 degrees of
 // freedom and `lognormal` is skewed; both have the covariance given, and no rule here is made for them.
 #pragma once
 

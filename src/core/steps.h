@@ -19,7 +19,7 @@
 #include "sampling/limited.h"
 #include "sampling/predicted.h"
 #include "sampling/published.h"
-#include "sampling/yardsticks.h"
+#include "sampling/reference.h"
 #include "stopping/bayes.h"
 #include "stopping/certified.h"
 #include "stopping/glr.h"

@@ -1,7 +1,7 @@
-// `glr` where answers have to keep limits: every piece of the alternative has its evidence.
+// `glr` with limits: every piece of the alternative has its evidence.
 //
-// `two-stage` is the rival: with half of delta it first finds who keeps the limits, and then, with the other
-// half, the front of these.
+// `two-stage` is the baseline: with half of delta it first finds the answers that keep the limits, and then, with
+// the other half, their front.
 #pragma once
 
 #include "likelihood_ratio.h"

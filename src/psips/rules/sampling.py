@@ -124,7 +124,7 @@ def _with_limits(problem: Problem) -> str:
     if problem.limited:
         return ""
     return (
-        "the sampling rule 'two-stage' finds who keeps limits, and this problem has none: "
+        "the sampling rule 'two-stage' is for limits, and this problem has none: "
         "choose 'directed'"
     )
 
@@ -168,13 +168,13 @@ SAMPLING = {
         limited="round_robin",
     ),
     "oracle": SamplingRule(
-        "the optimal weights of the truth: a yardstick",
+        "the optimal weights of the truth, for comparison",
         "oracle",
         knows=True,
         limited="oracle",
     ),
     "two-stage": SamplingRule(
-        "who keeps the limits first, then the front of these; a baseline, for limits",
+        "first the options that keep the limits, then their front; a baseline",
         "two_stage",
         own="two-stage",
         any_noise=True,
@@ -182,7 +182,7 @@ SAMPLING = {
         misfit=_with_limits,
     ),
     "ape": SamplingRule(
-        "APE (Kone et al. 2023): the arm least clear, or its nearest rival",
+        "APE (Kone et al. 2023): the least certain arm, or its nearest rival",
         "ape",
         own="ape",
         baseline=True,

@@ -350,7 +350,7 @@ STOPPING = {
         )
     },
     "two-stage": StoppingRule(
-        "stops when it is clear who keeps the limits, and who of these is optimal",
+        "stops when it is clear which options keep the limits, and which of these are optimal",
         "two_stage",
         promise=BY_CALIBRATION,
         caption=_POSTERIOR + "The rule does not look at it: it goes by likelihood ratios.",
@@ -362,7 +362,7 @@ STOPPING = {
         limited="two_stage",
     ),
     "never": StoppingRule(
-        "goes on until it is told to end",
+        "never stops by itself",
         "never",
         promise=NONE,
         caption=_POSTERIOR + "The rule never stops.",

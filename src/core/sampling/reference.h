@@ -1,4 +1,4 @@
-// Yardsticks: arms at random, in turn, or by the weights w* of the truth.
+// For comparison: arms at random, in turn, or by the optimal weights w* of the truth.
 #pragma once
 
 #include "sampling/common.h"
