@@ -409,7 +409,7 @@ def test_status_and_report_say_it(folder: Path, run: Any) -> None:
     assert [one["kind"] for one in data["diagnosis"]["findings"]] == ["autocorrelation"]
     assert run("report trial --out report.html")[0] == 0
     html = (folder / "report.html").read_text()
-    assert "The results are not as assumed" in html
+    assert "The results violate the assumptions" in html
     assert "<td>autocorrelation</td>" in html or ">autocorrelation<" in html
     assert "measure the arms in random order" in html
 
