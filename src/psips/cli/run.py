@@ -137,7 +137,7 @@ def run(
         ),
     ] = "sh",
     stdin: Annotated[
-        Path | None, typer.Option("--input", metavar="FILE", help="Their standard input.")
+        Path | None, typer.Option("--input", metavar="FILE", help="File for standard input.")
     ] = None,
     pin: Annotated[
         str | None,
