@@ -1,4 +1,4 @@
-"""``psips check``: do results look like what was assumed? Exit code 1 if not."""
+"""``psips check``: do results satisfy the assumptions? Exit code 1 if not."""
 
 from __future__ import annotations
 

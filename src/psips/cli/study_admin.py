@@ -168,7 +168,7 @@ def verify(
                 signed.append(check_signature(name, events, file, signers))
             except InputError as error:
                 problems.append(f"{file.name}: {error}")
-    text = f"{counted(found.events, 'event')}, the last has hash\n{found.head}\n"
+    text = f"{counted(found.events, 'event')} in the log; hash of the last:\n{found.head}\n"
     text += "\n".join([*signed, *(f"note: {note}" for note in found.notes), *problems])
     if not problems:
         text = f"{text.rstrip()}\nthe log is as it was written, and replays"

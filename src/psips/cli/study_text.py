@@ -70,7 +70,7 @@ def status_lines(opened: Study, known: Status, found: str) -> str:
         text += "\n".join(wrap(said, WIDTH)) + "\n\n"
     if found:  # by the diagnostics
         text += f"{found} (psips report says more)\n\n"
-    return f"{text}{counted(state.seq, 'event')}, the last has hash\n{state.hash}"
+    return f"{text}{counted(state.seq, 'event')} in the log; hash of the last:\n{state.hash}"
 
 
 def verdict_of(opened: Study) -> str:

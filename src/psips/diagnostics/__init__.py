@@ -1,4 +1,4 @@
-"""Whether results look like what is assumed of them, and what to do if they do not."""
+"""Tests whether results satisfy the assumptions, and what to do if they do not."""
 
 from psips.diagnostics.diagnosing import LEVEL, LOOKS, diagnose
 from psips.diagnostics.findings import Diagnosis, Finding

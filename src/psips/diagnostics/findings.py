@@ -64,7 +64,7 @@ class Scatter(NamedTuple):
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Whether results look like what was assumed of them.
+    """Whether results satisfy the assumptions.
 
     Parameters
     ----------

@@ -606,7 +606,7 @@ class Session:
         return replace(known, outlook=outlook)
 
     def comparisons(self, most: int = MAX_COMPARED) -> Comparisons:
-        """Say who dominates whom, how sure that is, and what each undecided pair would cost.
+        """Say which option dominates which, how surely, and what an undecided pair would cost.
 
         Parameters
         ----------

@@ -34,7 +34,7 @@ class Checked(NamedTuple):
 
 
 def check_results(problem: Problem, results: Any, level: float = LEVEL) -> Diagnosis:
-    """Say whether results look like what is assumed of them, and what to do if not.
+    """Test whether results satisfy the assumptions, and say what to do if not.
 
     Parameters
     ----------

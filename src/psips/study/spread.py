@@ -34,7 +34,7 @@ class Spread(NamedTuple):
 
 
 def diagnosis_of(state: State, results: Sequence[Result]) -> Diagnosis:
-    """Say whether some of the results of a study look like what is assumed."""
+    """Say whether some results of a study satisfy the assumptions."""
     whole, problem = state.problem, state.session.noisy
     arms = np.array([problem.arm_index(r.arm) for r in results], dtype=np.int64)
     values = np.array([r.values for r in results], dtype=float).reshape(-1, whole.d)

@@ -570,7 +570,7 @@ class Study:
         return savings(problem, session.rules, told, key, given, exact=session.exact.known)
 
     def diagnosis(self) -> Diagnosis:
-        """Say whether the results look like what is assumed, the held ones included."""
+        """Test whether the results, held ones included, satisfy the assumptions."""
         state = self.state
         return diagnosis_of(state, [r for r in state.ledger.results if not r.withdrawn])
 
