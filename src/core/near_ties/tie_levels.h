@@ -43,10 +43,12 @@ double level_with_ties(const P& p, const LimitModel& limits, const Vec<bool>& in
     for (Index turn = 0; turn < readings * (NESTED + 1) && level <= wanted.enough; ++turn) {
         const double share = static_cast<double>(NESTED - turn / readings) / static_cast<double>(NESTED);
         const Surroundings<P> around(p, limits, point, std::max(KAPPA * share, 1e-3), turn % readings == 0 ? 0.5 : 3.0);
-        const Index k = around.linked(members.first(count), piece.answer(), arms);
-        if (k == 0) continue;
-        const TieStructure<P> ties(around, arms.first(k));
-        if (const auto cone = ties.cone(piece)) level = level_of_rate(rates_of(*cone, known), wanted.log_rate, level);
+        for (Index k = around.linked(members.first(count), piece, arms); k > 0; --k) {
+            const TieStructure<P> ties(around, arms.first(k));
+            if (!ties.fits()) continue;
+            if (ties.has_ties()) level = level_of_rate(rates_of(*ties.cone(piece), known), wanted.log_rate, level);
+            break;
+        }
     }
     return level;
 }

@@ -6,7 +6,8 @@
 //
 // Answers that are surely dominated, or surely break a limit, are left out. Two answers are linked if their
 // relation is open: a tie between them decides whether one holds the other back, or a limit whether the one
-// that does is allowed. A structure is made of all that are linked with the answer that the piece is about.
+// that does is allowed. A structure is made of all that are linked with the answer that the piece is about; of
+// more than can be worked out, of some of them, those of the piece first.
 #pragma once
 
 #include <memory>
@@ -16,7 +17,7 @@
 
 namespace psips {
 
-inline constexpr Index MOST_TIED = 16;              // answers of a structure; a larger one is left to nested ones
+inline constexpr Index MOST_TIED = 16;              // answers of a structure; of more the first that are found
 inline constexpr Index COORDINATES = 24;            // .. and its dimensions
 inline constexpr double ROUNDING_STEP = 1.0 / 16.0; // to which covariances of ties are rounded
 inline constexpr double ALIKE = 0.99999;            // the largest correlation of ties
@@ -72,8 +73,9 @@ public:
         }
         return (forth && (tie || state[a] == Sign::tie)) || (back && (tie || state[b] == Sign::tie));
     }
-    // List the answers linked with z, in order; how many, 0 if there are too many or z is out.
-    Index linked(const Vec<Index>& members, Index z, const Vec<Index>& arms) const {
+    // List the answers linked with that of the piece, as many as there is room for; how many, 0 if it is out.
+    Index linked(const Vec<Index>& members, const Piece& piece, const Vec<Index>& arms) const {
+        const Index z = piece.answer();
         if (is_out(members, z)) return 0;
         Flags seen(p.n);
         for (Index a = 0; a < p.n; ++a) seen[a] = is_out(members, a);
@@ -82,16 +84,17 @@ public:
         arms[0] = z;
         seen[z] = true;
         Index k = 1;
-        for (Index i = 0; i < k; ++i)
-            for (Index b = 0; b < p.n; ++b) {
-                if (seen[b]) continue;
-                const bool one_limit = controlled && state[arms[i]] == Sign::tie && state[b] == Sign::tie;
-                if (!one_limit && !is_open(arms[i], b)) continue;
-                if (k == arms.size()) return 0;
-                seen[b] = true;
-                arms[k++] = b;
-            }
-        std::sort(arms.begin(), arms.begin() + k);
+        const auto link = [&](Index a, Index b) {
+            if (seen[b] || k == arms.size()) return;
+            const bool one_limit = controlled && state[a] == Sign::tie && state[b] == Sign::tie;
+            if (!one_limit && !is_open(a, b)) return;
+            seen[b] = true;
+            arms[k++] = b;
+        };
+        for (Index i = 0; i < k; ++i) {
+            for (Index q = 0; q < piece.m; ++q) link(arms[i], piece[q].second);
+            for (Index b = 0; b < p.n; ++b) link(arms[i], b);
+        }
         return k;
     }
 
@@ -114,19 +117,23 @@ template <class P>
 class TieStructure {
 public:
     TieStructure(const Surroundings<P>& around, const Vec<Index>& arms)
-        : around_(around), p_(around.p), arms_(arms), k_(arms.size()), L_(around.limits.metric.size()), number_(p_.d),
-          group_(p_.d, k_), place_(p_.d, k_), basis_(k_ * (p_.d + L_)) {
+        : around_(around), p_(around.p), arms_(arms.size()), k_(arms.size()), L_(around.limits.metric.size()), number_(p_.d),
+          group_(p_.d, k_), place_(p_.d, k_), basis_(k_ * (p_.d + L_)), factor_(k_ * (p_.d + L_), COORDINATES) {
+        std::copy(arms.begin(), arms.end(), arms_.begin());
+        std::sort(arms_.begin(), arms_.end());
         for (Index c = 0; c < p_.d; ++c) {
             number_[c] = objectives_;
             if (around.is_objective(c)) ++objectives_;
         }
         cluster();
-        list_coordinates();
+        list_ties();
+        whiten();
     }
-    // Nothing if there is no tie, or there are too many. At the truth the constraints of the piece hold.
+    bool has_ties() const { return rank_ > 0; }
+    bool fits() const { return rank_ <= COORDINATES; }
+    // At the truth the constraints of the piece hold.
     std::unique_ptr<TieCone> cone(const Piece& piece) const {
-        if (basis_.m == 0 || basis_.m > COORDINATES) return nullptr;
-        auto cone = std::make_unique<TieCone>(k_, objectives_, L_, basis_.m, p_.tolerant);
+        auto cone = std::make_unique<TieCone>(k_, objectives_, L_, rank_, p_.tolerant);
         put_coordinates(*cone);
         for (Index c = 0; c < p_.d; ++c)
             if (around_.is_objective(c))
@@ -195,7 +202,7 @@ private:
         return first;
     }
     // Leads over the first of each group, and the limits that are ties.
-    void list_coordinates() {
+    void list_ties() {
         for (Index c = 0; c < p_.d; ++c)
             if (around_.is_objective(c))
                 for (Index i = 0; i < k_; ++i)
@@ -206,20 +213,18 @@ private:
                 if (around_.kept(arms_[i], l) == Sign::tie) basis_.add(limit_of(around_.limits, arms_[i], l, 1.0));
     }
     void put_coordinates(TieCone& cone) const {  // in the order of the basis
-        Table<double> factor(basis_.m, basis_.m);
-        whiten(factor);
         Index q = 0;
         for (Index c = 0; c < p_.d; ++c)
             if (around_.is_objective(c))
                 for (Index i = 0; i < k_; ++i)
                     if (first_of_group(c, i) < i) {
-                        for (Index j = 0; j <= q; ++j) cone.at(i, number_[c], j) = factor(q, j);
+                        for (Index j = 0; j < rank_; ++j) cone.at(i, number_[c], j) = factor_(q, j);
                         ++q;
                     }
         for (Index i = 0; i < k_; ++i)
             for (Index l = 0; l < L_; ++l)
                 if (around_.kept(arms_[i], l) == Sign::tie) {
-                    for (Index j = 0; j <= q; ++j) cone.limit(i, l, j) = factor(q, j);
+                    for (Index j = 0; j < rank_; ++j) cone.limit(i, l, j) = factor_(q, j);
                     ++q;
                 }
     }
@@ -227,31 +232,52 @@ private:
 
     // A factor of the covariance of the ties, up to its scale, rounded, so that ties that hardly differ are
     // worked out once. Lengths are rounded in the logarithm, and partial correlations after Fisher's
-    // transformation; so what is rounded is a covariance still.
-    void whiten(const Mat<double>& factor) const {
+    // transformation; so what is rounded is a covariance still. There are as many coordinates as independent
+    // ties: with features others are sums of these, and stay so. It ends where there are too many.
+    void whiten() {
         const Index m = basis_.m;
-        Table<double> exact(m, m);
-        const double scale = std::sqrt(std::max(p_.cov(basis_[0], basis_[0]), 1e-300));
+        Table<double> exact(m, COORDINATES);
+        Ints pivot(COORDINATES);  // the independent ties
+        const double scale = m > 0 ? std::sqrt(std::max(p_.cov(basis_[0], basis_[0]), 1e-300)) : 1.0;
         for (Index i = 0; i < m; ++i) {
             const double own = std::max(p_.cov(basis_[i], basis_[i]), 1e-300);
             double left = own, rest = 1.0;
-            for (Index j = 0; j < i; ++j) {
-                double total = p_.cov(basis_[i], basis_[j]);
-                for (Index q = 0; q < j; ++q) total -= exact(i, q) * exact(j, q);
-                if (!(exact(j, j) > 0.0)) continue;
-                exact(i, j) = total / exact(j, j);
+            for (Index j = 0; j < rank_; ++j) {
+                double total = p_.cov(basis_[i], basis_[pivot[j]]);
+                for (Index q = 0; q < j; ++q) total -= exact(i, q) * exact(pivot[j], q);
+                exact(i, j) = total / exact(pivot[j], j);
                 double alike = exact(i, j) / std::sqrt(std::max(left, 1e-300));
                 alike = std::tanh(rounded(std::atanh(std::max(std::min(alike, ALIKE), -ALIKE))));
-                factor(i, j) = alike * std::sqrt(rest);
+                factor_(i, j) = alike * std::sqrt(rest);
                 rest *= 1.0 - alike * alike;
                 left -= exact(i, j) * exact(i, j);
             }
-            if (left > 1e-10 * own) {
-                exact(i, i) = std::sqrt(left);
-                factor(i, i) = std::sqrt(rest);
+            if (!(left > 1e-10 * own)) {
+                add_up(exact, pivot, i);
+                continue;
             }
+            if (rank_ == COORDINATES) {
+                ++rank_;
+                return;
+            }
+            pivot[rank_] = i;
+            exact(i, rank_) = std::sqrt(left);
+            factor_(i, rank_++) = std::sqrt(rest);
             const double length = std::exp(rounded(std::log(std::sqrt(own) / scale)));
-            for (Index j = 0; j <= i; ++j) factor(i, j) *= length;
+            for (Index j = 0; j < rank_; ++j) factor_(i, j) *= length;
+        }
+    }
+    // Tie i as the sum of independent ones that it is.
+    void add_up(const Mat<double>& exact, const Vec<Index>& pivot, Index i) {
+        factor_[i].fill(0.0);
+        Floats left(rank_);
+        for (Index j = 0; j < rank_; ++j) left[j] = exact(i, j);
+        for (Index j = rank_ - 1; j >= 0; --j) {
+            const double share = left[j] / exact(pivot[j], j);
+            for (Index q = 0; q <= j; ++q) {
+                left[q] -= share * exact(pivot[j], q);
+                factor_(i, q) += share * factor_(pivot[j], q);
+            }
         }
     }
 
@@ -313,12 +339,13 @@ private:
 
     const Surroundings<P>& around_;
     const P& p_;
-    Vec<Index> arms_;
-    Index k_, L_, objectives_ = 0;
+    Ints arms_;
+    Index k_, L_, objectives_ = 0, rank_ = 0;
     Ints number_;          // (d,) of each metric among the objectives
     Table<Index> group_;   // (d, k)
     Table<double> place_;  // (d, k)
-    Piece basis_;          // the coordinates
+    Piece basis_;          // the ties
+    Table<double> factor_; // .. in coordinates
 };
 
 }  // namespace psips
