@@ -87,6 +87,12 @@ def known_cells() -> dict[str, tuple[float, Instance]]:
         "-0.99, `partial`": made(means, S, partial=True),
         "-0.99, a covariance for each option": made(means, np.stack([S, S])),
         "-0.99, noise unknown": made(means, None, truth=S),
+        "-0.99, 17 answers on a line": made(
+            [[HAIR, HAIR, 1.0]],
+            S,
+            features=[[0.0], [1.0]],
+            answers=([f"z{i}" for i in range(17)], np.linspace(0.0, 1.0, 17)[:, None]),
+        ),
         "behind in three metrics correlated by -0.49, clearly in a fourth": worse(3, -0.49),
         "behind in 4 independent metrics, clearly in one more": worse(4, 0.0),
         "behind in 8 independent metrics, clearly in one more": worse(8, 0.0),
