@@ -116,6 +116,9 @@ def test_two_people_at_once(chromium: Any, served: Served) -> None:
     ann.sign_in(served.tokens["recorder"], ENTER)
     bob.sign_in(served.tokens["viewer"], PATH)
     bob.page.wait_for_selector("h1:has-text('No answer yet')")
+    bob.page.wait_for_selector("#front:has-text('There is nothing to draw yet')")
+    for part in (".choices", "#views", "#reading"):  # nothing to choose or to point at
+        assert not bob.page.locator(part).is_visible()
     ann.page.wait_for_selector("#ask-n")
     ann.tab_to("#ask-n")
     ann.page.keyboard.press("Control+a")
@@ -150,7 +153,9 @@ def test_two_people_at_once(chromium: Any, served: Served) -> None:
     chips = bob.page.locator("#headline .chip").all_text_contents()
     assert [chip.strip() for chip in chips] == ["A", "B", "D"]
     bob.page.wait_for_selector("#time #evidence-picture", state="attached")  # there was none
-    bob.page.wait_for_selector("html.time-drawn")
+    bob.page.wait_for_selector("html.drawn-by-script.time-drawn")
+    for part in (".choices", "#views", "#reading"):
+        assert bob.page.locator(part).is_visible()
     bob.shot("stopped-390")
     bob.fits()
     bob.page.goto(f"{served.url}{PATH}/log")

@@ -333,6 +333,18 @@ def test_a_file_is_shown_and_then_recorded(served: Served) -> None:
     assert [len(e.payload["results"]) for e in served.events()[1:]] == [2, 2]
 
 
+def test_a_correction_begins_with_the_values_as_they_were_typed(url: str) -> None:
+    problem = Problem(objectives=["x", "y"], arms=["A", "B"], partial=True)
+    with open_store(url) as store:
+        study = Study.create(problem, store, name="some", seed=1)
+        study.tell("A", {"x": 500.0})
+        study.tell("A", {"x": 0.1, "y": 2.5})
+    with running(url) as where, Browser(base_url=where) as browser:
+        for number, values in ((1, ["500", ""]), (2, ["0.1", "2.5"])):
+            html = browser.get(f"/studies/some/results/{number}").text
+            assert re.findall(r'id="value-[01]"[^>]* value="([^"]*)"', html) == values
+
+
 def test_correct_withdraw_cancel_close(served: Served) -> None:
     tell_all(served.store, 1)
     with served.visitor("owner") as browser:
@@ -468,7 +480,7 @@ def test_a_long_log_is_waited_for(url: str, monkeypatch: pytest.MonkeyPatch) -> 
     view = study_cache.view_of
 
     def slow(*args: object) -> object:
-        go.wait(20)
+        go.wait(60)
         return view(*args)
 
     monkeypatch.setattr(study_cache, "view_of", slow)
@@ -477,6 +489,12 @@ def test_a_long_log_is_waited_for(url: str, monkeypatch: pytest.MonkeyPatch) -> 
         assert "is being read" in http.get(PATH).text
         assert "being read" in http.get("/").text
         assert time.monotonic() - begun < 4
+        for tab in ("enter", "results", "results/1", "comparisons", "log", "design"):
+            assert "is being read" in http.get(f"{PATH}/{tab}").text, tab
+        changes = http.get(f"{PATH}/changes")
+        assert changes.status_code == 503
+        assert changes.json()["detail"] == "the log of this study is being read"
+        begun = time.monotonic()
         go.set()
         while "is being read" in http.get(PATH).text:
             assert time.monotonic() - begun < 20

@@ -28,7 +28,7 @@ from psips.web.authentication import Authenticator
 from psips.web.connections import HEALTH
 from psips.web.guard import OPEN, Guard
 from psips.web.problems import BAD_INPUT, MALFORMED, NOT_FOUND, code_of, problem_data
-from psips.web.rendering import error_page
+from psips.web.rendering import ReadingError, error_page, render
 from psips.web.study_cache import StudyCache
 
 HEALTH_TIME = 5.0  # seconds that the store may take to say that it is there
@@ -74,6 +74,7 @@ def make_app(store: DatabaseStore, api_docs: str = OPEN) -> Guard:
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(ClientDisconnect, _left)
+    app.add_exception_handler(ReadingError, _reading)
     app.add_exception_handler(Exception, _broken)
 
     health = Health(store)
@@ -108,12 +109,17 @@ class Health:
         done.pop().result()
 
 
+def for_programs(request: Request) -> bool:
+    """Return whether a program asks, or the script of a page."""
+    scripts = ("/changes", "/charts.json", "/time-series.json")
+    return request.url.path.startswith(("/api/", "/healthz")) or request.url.path.endswith(
+        scripts
+    )
+
+
 def answer(request: Request, data: dict[str, Any]) -> Response:
     """Answer with what is wrong: data for programs, a page for people."""
-    programs = ("/changes", "/charts.json", "/time-series.json")
-    if request.url.path.startswith(("/api/", "/healthz")) or request.url.path.endswith(
-        programs
-    ):
+    if for_programs(request):
         headers = {"www-authenticate": "Bearer"} if data["status"] == 401 else None
         return JSONResponse(
             data, data["status"], headers, media_type="application/problem+json"
@@ -161,6 +167,14 @@ async def _http(request: Request, error: Exception) -> Response:
 async def _left(request: Request, _: Exception) -> Response:
     """Take note of a client that left before its request had arrived: no one reads this."""
     return await _http(request, HTTPException(MALFORMED))
+
+
+def _reading(request: Request, _: Exception) -> Response:
+    """Show that a study is being read, on any of its pages; programs are told to come again."""
+    if for_programs(request):
+        return answer(request, problem_data(StoreError("the log of this study is being read")))
+    authenticator: Authenticator = request.app.state.authenticator
+    return render(request, "reading.html", person=authenticator.by_cookie(request))
 
 
 async def _broken(request: Request, error: Exception) -> Response:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import TimeoutError as SlowError
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -139,10 +138,7 @@ def overview_tab(
     done: Number | None = None,
 ) -> Response:
     """Show what is known: the answer, the front, the options."""
-    try:
-        cached = cached_study(request, study)
-    except SlowError:
-        return render(request, "reading.html", person=person)
+    cached = cached_study(request, study)
     view = cached.view()
     first, second = pair_of(view, x, y)
     drawn = DRAWN in request.headers

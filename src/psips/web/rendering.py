@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from concurrent.futures import TimeoutError as SlowError
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -102,9 +103,16 @@ def visitor(request: Request) -> Person:
     return person
 
 
+class ReadingError(Exception):
+    """The log of a study is still being read."""
+
+
 def cached_study(request: Request, study: str) -> CachedStudy:
-    """Return the study in the path, if it is ready soon."""
-    return find_study(request.app.state.cache, study, PAGE_WAIT)
+    """Return the study in the path; `ReadingError` if it is not ready soon."""
+    try:
+        return find_study(request.app.state.cache, study, PAGE_WAIT)
+    except SlowError:
+        raise ReadingError from None
 
 
 Visitor = Annotated[Person, Depends(visitor)]
