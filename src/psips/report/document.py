@@ -355,6 +355,6 @@ def _over_time(study: Study) -> str:
     evidence = plots.evidence(study, plots.detached(TIME_SERIES))
     return (
         "<h2>Over time</h2>\n"
-        + figures([pulls.figure], "Results of each arm, with the results as they count now.")
+        + figures([pulls.figure], "Measurements of each option, as they count now.")
         + figures([evidence.figure], evidence_caption(state.rules))
     )
