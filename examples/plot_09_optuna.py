@@ -7,6 +7,7 @@ Optuna proposes settings; here it tunes a small model for accuracy and for speed
 partly luck: a trial is on it because it is good, or because its noise was favourable.
 
 psips takes trials of that front and measures them again, until it is known which of them are Pareto-optimal.
+(Optuna comes with ``pip install 'psips[optuna]'``.)
 """
 
 from time import perf_counter

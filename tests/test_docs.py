@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import runpy
+import sys
 from pathlib import Path
 
 import pytest
@@ -128,3 +130,21 @@ def test_links_of_the_site_that_lead_nowhere_are_seen(tmp_path: Path) -> None:
     ):
         (tmp_path / "a.html").write_text(f'<p id="here"><a {wrong}>x</a></p>')
         assert len(check(tmp_path)[0]) == 1, wrong
+
+
+def test_the_table_of_networks_is_still_made(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["items_example.py", "--images", "30"])
+    runpy.run_path(str(ROOT / "docs" / "items_example.py"), run_name="__main__")
+    assert "Pareto set of these items: " in capsys.readouterr().out
+
+
+def test_the_pictures_of_the_first_pages_are_still_made(tmp_path: Path) -> None:
+    """With the numbers that README and start.md have; the script looks at them."""
+    made = runpy.run_path(str(ROOT / "docs" / "pictures.py"), run_name="pictures")
+    for draw in (made["front"], made["demo"]):
+        draw.__globals__["FOLDER"] = tmp_path
+        draw()
+    named = sorted(file.name for file in tmp_path.iterdir())
+    assert named == ["demo.png", "found.png", "front.png", "patients.png"]

@@ -594,3 +594,31 @@ def test_numbers_of_rules(name: str, value: object) -> None:
     with pytest.raises(InputError, match=rf"{name}\b.* expected a .*, got ") as caught:
         Session(problem, **given)  # type: ignore[arg-type]
     assert len(str(caught.value)) < 200
+
+
+def test_results_as_mappings_are_those_of_a_table() -> None:
+    problem = Problem(objectives={"yield": "max", "cost": "min"}, arms=["A", "B"], items=True)
+    rows = [
+        {"arm": arm, "item": f"plot {j}", "yield": j % 3 + k, "cost": 1.0 + j % 2, "day": 1}
+        for j in range(6)
+        for k, arm in enumerate("AB")
+    ]
+    told = [Session(problem, rng=1) for _ in range(2)]
+    assert told[0].tell(rows) == told[1].tell(pd.DataFrame(rows))
+    assert told[0].snapshot() == told[1].snapshot()
+    before = told[0].snapshot()
+    for wrong, said in [
+        (
+            [{"item": "p", "yield": 1, "cost": 1}],
+            "row 1 of the results: it names no 'arm'",
+        ),
+        ([{}], "its keys: nothing"),
+        ([*rows[:1], {**rows[1], "arm": "C"}], "row 2 of the results: unknown arm 'C'"),
+        ([{**rows[0], "cost": "x"}], "row 1 of the results: .*'cost'"),
+        ([{"arm": "A", "yield": 1}], "row 1 of the results: .*no value for objective 'cost'"),
+    ]:
+        with pytest.raises(InputError, match=said):
+            told[0].tell(wrong)
+    assert told[0].snapshot() == before
+    with pytest.raises(InputError, match="give nothing else"):
+        told[0].tell(rows, [1.0, 2.0])

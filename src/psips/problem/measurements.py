@@ -242,7 +242,8 @@ def read_rows(problem: Problem, given: Sequence[Mapping[str, Any]]) -> Results:
     for number, row in enumerate(given, start=1):
         try:
             if ARM not in row:
-                raise InputError(f"there is no {quote(ARM)}, only {listing(map(str, row))}")
+                keys = listing([str(key) for key in row]) or "nothing"
+                raise InputError(f"it names no {quote(ARM)}; its keys: {keys}")
             arms.append(problem.arm_index(row[ARM]))
             own = {name: row[name] for name in problem.objectives if name in row}
             values.append(read_values(problem, own))
