@@ -133,7 +133,7 @@ def test_the_report_knows_items() -> None:
     trial = study()
     go(trial, 40)
     text = report(trial)
-    assert "items shared by the arms" in text
+    assert "items shared by the options" in text
     assert "between items" in text
     assert "that follow one another" not in text  # they share items
 
