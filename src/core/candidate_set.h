@@ -47,8 +47,8 @@ inline void update_candidate_set(const Mat<double>& mu, const Mat<double>& facts
     front.size->live = 0;
     for (Index z = 0; z < n; ++z) {
         if (front.inside[z]) continue;
-        Index& keeper = front.dominator[z];
-        if (!front.inside[keeper]) keeper = front.dominator[keeper];  // what dominates it dominates z
+        Index& dominator = front.dominator[z];
+        if (!front.inside[dominator]) dominator = front.dominator[dominator];  // what dominates it dominates z
         front.outside[front.size->live++] = z;
     }
 }
