@@ -107,12 +107,12 @@ def from_toml(request: Request, person: Owner, sent: Sent) -> Response:
 def from_form(request: Request, person: Owner, sent: Sent) -> Response:
     """Register the study of a form, and enter the table that it was drafted from if wanted."""
     try:
-        problem, choices = _design(sent)
+        problem, arguments = _design(sent)
         delivery = None
         if sent["enter"] and sent["data"]:
             grid, _ = _grid(file_name(sent["file"]), _decoded(sent), sent["arm_column"])
             delivery = read_delivery(grid, problem)
-        made = Study.create(problem, _store(request), user=person.name, **choices)
+        made = Study.create(problem, _store(request), user=person.name, **arguments)
         if delivery is not None:
             made.tell_delivery(delivery)
     except InputError as error:
@@ -252,7 +252,7 @@ def _design(sent: Posted) -> tuple[Problem, dict[str, Any]]:
         partial=bool(sent["partial"]),
         items=bool(sent["blocks"]),
     )
-    return problem, _choices(sent)
+    return problem, _arguments(sent)
 
 
 def _variances(metrics: dict[str, dict[str, str]], sds: dict[str, float]) -> Any:
@@ -268,17 +268,17 @@ def _variances(metrics: dict[str, dict[str, str]], sds: dict[str, float]) -> Any
     return [sds.get(name, 0.0) ** 2 for name in metrics]
 
 
-def _choices(sent: Posted) -> dict[str, Any]:
-    """Return what is chosen besides the problem."""
+def _arguments(sent: Posted) -> dict[str, Any]:
+    """Return the arguments of the study besides its problem."""
     percent = parse_number("the confidence", sent["confidence"].strip().removesuffix("%"))
     if not (math.isfinite(percent) and 50.0 <= percent < 100.0):
         raise InputError(f"the confidence must lie between 50% and 100%, got {percent:g}%")
-    choices: dict[str, Any] = {"name": sent["name"], "confidence": round(percent / 100.0, 10)}
+    arguments: dict[str, Any] = {"name": sent["name"], "confidence": round(percent / 100.0, 10)}
     if sent["guarantee"] == "proven":
-        choices["guarantee"] = "proven"
+        arguments["guarantee"] = "proven"
     if sent["budget"].strip():
-        choices["budget"] = parse_number("the budget", sent["budget"].strip())
-    return choices
+        arguments["budget"] = parse_number("the budget", sent["budget"].strip())
+    return arguments
 
 
 def _check_alone(text: str) -> None:

@@ -44,12 +44,12 @@ def order_picture(found: Comparisons) -> str:
 def _line(edge: Edge, places: dict[str, tuple[float, float]]) -> str:
     (x1, y1), (x2, y2) = places[edge.by], places[edge.over]
     kind = style_of(edge.probability)
-    words = escape(f"{edge.by} dominates {edge.over}: {percent(edge.probability)}")
+    title = escape(f"{edge.by} dominates {edge.over}: {percent(edge.probability)}")
     top, bottom = y1 + HIGH, y2
     bend = (bottom - top) / 2
     path = f"M{x1:.0f} {top:.0f}C{x1:.0f} {top + bend:.0f} {x2:.0f} {bottom - bend:.0f} "
     line = f'<path class="edge {kind}" d="{path}{x2:.0f} {bottom:.0f}"/>'
-    return f"<g><title>{words}</title>{line}</g>"
+    return f"<g><title>{title}</title>{line}</g>"
 
 
 def _box(name: str, x: float, y: float, top: bool) -> str:
