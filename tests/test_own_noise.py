@@ -101,6 +101,11 @@ def test_the_scale_is_the_one_in_force() -> None:
     assert noise_scale(guessed, arms[:0], values[:0]).sd[:, 0] == pytest.approx([3.0] * 5)
     binary = Problem(objectives={"x": {"kind": "binary"}}, arms=list(SDS), covariance=[0.001])
     assert np.isnan(noise_scale(binary, arms, values).sd).all()
+    mixed = Problem(objectives={"x": "max", "y": {"kind": "binary"}}, arms=list(SDS))
+    both = np.column_stack([values, rng.integers(0, 2, len(values))])
+    found = noise_scale(mixed, arms, both)
+    assert np.isfinite(found.sd[:, 0]).all()
+    assert np.isnan(found.sd[:, 1]).all()
 
 
 def share_held(own_noise: bool) -> float:
