@@ -22,7 +22,7 @@ HEAVY = (
 )
 
 
-def loaded_by(code: str) -> set[str]:
+def loaded_by(code: str, *ends: int) -> set[str]:
     report = "import sys; print(' '.join(sys.modules), file=sys.stderr)"
     done = subprocess.run(
         [
@@ -32,8 +32,8 @@ def loaded_by(code: str) -> set[str]:
         ],
         capture_output=True,
         text=True,
-        check=True,
     )
+    assert done.returncode in (0, *ends), done.stderr
     return set(done.stderr.split())
 
 
@@ -101,3 +101,54 @@ def test_measuring_commands_needs_no_tables() -> None:
         "main()"
     )
     assert loaded_by(code) & {"scipy", "pandas", "matplotlib", "sqlalchemy", "joblib"} == set()
+
+
+@pytest.fixture(scope="module", params=["", ", variance = 1.0", ", exact"])
+def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a study with noise that is unknown, given, or partly absent."""
+    folder = tmp_path_factory.mktemp("studies")
+    noise = "" if request.param == ", exact" else request.param
+    (folder / "trial.toml").write_text(
+        'name = "trial"\narms = ["A", "B", "C"]\nseed = 1\nobjectives = [\n'
+        f'    {{name = "gain", direction = "max"{noise}}},\n'
+        f'    {{name = "cost", direction = "min"{noise}}},\n]\n'
+    )
+    rows = [
+        f"{'ABC'[k % 3]},{2.0 * (k % 3) + 0.7 * (k % 4)},"
+        f"{k % 3 if request.param == ', exact' else 1.1 * (k % 5)}"
+        for k in range(60)
+    ]
+    for name, part in (("past.csv", rows[:30]), ("results.csv", rows[30:])):
+        (folder / name).write_text("\n".join(["arm,gain,cost", *part, ""]))
+    run(folder, "study create trial.toml")
+    run(folder, "study tell trial --csv past.csv")
+    return folder
+
+
+def run(folder: Path, words: str) -> set[str]:
+    """Run a command in a folder; return which modules it imports."""
+    code = (
+        f"import os, sys; os.chdir({str(folder)!r}); sys.argv[1:] = {words.split()!r}\n"
+        "from psips.cli import main; main()"
+    )
+    return loaded_by(code, 3)  # where the study has stopped
+
+
+def test_no_command_of_a_study_needs_heavy_packages(stored: Path) -> None:
+    for words in (
+        "study ask trial -n 3",
+        "study tell trial --csv results.csv",
+        "study tell trial --arm A --value gain=1 --value cost=0",
+        "study status trial",
+        "study status trial --json",
+        "study log trial",
+        "study export trial",
+        "study verify trial",
+    ):
+        assert run(stored, words) & {"scipy", "pandas", "matplotlib", "joblib"} == set(), words
+
+
+def test_a_report_needs_no_scipy(stored: Path) -> None:
+    loaded = run(stored, "report trial --force")
+    assert "matplotlib" in loaded
+    assert loaded & {"scipy", "matplotlib.pyplot", "joblib"} == set()

@@ -10,6 +10,7 @@ from scipy.optimize import nnls
 
 import naive
 from core.entries import posterior_at
+from psips import _core
 from psips._core import testing
 from psips.state.posterior import Posterior
 
@@ -108,7 +109,7 @@ def test_dependent_constraints(seed: int) -> None:
     """The dual of min |x| over Ux >= b: x = U'y."""
     U, b = dependent(seed)
     y = np.zeros(7)
-    testing.solve(np.ascontiguousarray(U @ U.T), b, y)
+    _core.solve_nnqp(np.ascontiguousarray(U @ U.T), b, y)
     assert y.min() >= 0
     assert np.allclose(U.T @ y, naive.least_distance(U, b), atol=1e-7)
 
@@ -118,7 +119,7 @@ def test_independent_constraints(m: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     U, b = rng.normal(size=(m, m + 2)), rng.normal(size=m)
     y = np.zeros(m)
-    testing.solve(np.ascontiguousarray(U @ U.T), b, y)
+    _core.solve_nnqp(np.ascontiguousarray(U @ U.T), b, y)
     expected, _ = nnls(U.T, np.linalg.pinv(U) @ b)  # min |U'y - x|^2 with U x = b
     assert np.allclose(y, expected, rtol=1e-8, atol=1e-8)
     free = np.linalg.solve(U @ U.T, b)  # what solves it if the signs are not looked at
@@ -127,7 +128,7 @@ def test_independent_constraints(m: int, seed: int) -> None:
 
 def test_nothing_to_do_inside_the_piece() -> None:
     y = np.ones(2)
-    testing.solve(np.eye(2), np.array([-1.0, 0.0]), y)
+    _core.solve_nnqp(np.eye(2), np.array([-1.0, 0.0]), y)
     assert (y == 0).all()
 
 

@@ -24,6 +24,8 @@ from psips.state.source import BERNOULLI, GAUSSIAN, LOGNORMAL, RESAMPLE, STUDENT
 Args = dict[str, Any]
 Rng = np.random.Generator
 LONGEST = 5.0  # CPU seconds of one call
+QUANTILES = ("normal", "chi-square", "student", "beta")
+LAWS = (*QUANTILES, "f")
 SIZES = (1e-300, 1e-150, 1e-16, 1e-3, 1.0, 1e3, 1e16, 1e150, 1e300)
 KEY = np.array([3, 4], np.uint64)
 REFUSED = (TypeError, ValueError, IndexError)
@@ -288,7 +290,9 @@ def test_flat_arrays(number: int) -> None:
         ),
         ("factor_of_inverse", (matrix(rng, wide), F, G)),
         ("students_share", (count, float(rng.choice(SIZES)))),
-        ("students_quantile", (float(rng.uniform(0.5, 1e6)), float(rng.uniform(1e-9, 0.49)))),
+        ("tails", (str(rng.choice(LAWS)), np.clip(np.abs(numbers(rng, 3, 3)), 1e-300, 1e9))),
+        ("quantiles", (str(rng.choice(QUANTILES)), rng.uniform(1e-9, 1.0, (3, 3)))),
+        ("solve_nnqp", (matrix(rng, d), numbers(rng, d), np.zeros(d))),
         ("least_freedom", (float(rng.choice(SIZES)),)),
         ("lone_level", (float(rng.choice([-1e300, -1.0, 0.0, 1e300])),)),
         ("looked_at", (float(rng.choice([-1e300, -1.0, 0.0, 1e300])),)),
@@ -375,7 +379,9 @@ def _signatures() -> dict[str, tuple[Any, ...]]:
         "looked_at": (-3.0,),
         "spending": (0.1, 0.0, 3.0),
         "students_share": (3.0, 4.0),
-        "students_quantile": (3.0, 0.05),
+        "tails": ("beta", np.full((2, 3), 0.5)),
+        "quantiles": ("beta", np.full((2, 3), 0.5)),
+        "solve_nnqp": (np.eye(d), np.ones(d), np.zeros(d)),
         "least_freedom": (0.1,),
         "add_items": (
             *(np.ones((J, K)), np.ones((J, K, d)), precision, eye),
@@ -466,6 +472,8 @@ def place_is_free(name: str, place: int, given: np.ndarray, args: tuple[Any, ...
         ("expect_item_noise", 3),
         ("add_rows", 0),
         ("spans", 0),
+        ("tails", 1),
+        ("quantiles", 1),
     }
     return (name, place) in free and given.ndim == args[place].ndim
 

@@ -3,7 +3,6 @@
 #include "belief/items.h"
 #include "belief/joint.h"
 #include "bindings.h"
-#include "students_law.h"
 #include "draws.h"
 
 namespace psips {
@@ -162,10 +161,6 @@ void bind_beliefs(nb::module_& m) {
         },
         nb::arg("frame"),
         nb::arg("pulls"), "Whether the arms with results span all arms.");
-    m.def("students_quantile", [](double freedom, double p) {
-        require(freedom >= 0.5 && freedom <= 1e9 && p >= 1e-30 && p < 0.5, "expected freedom from 0.5 to 1e9 and p from 1e-30 to 1/2");
-        return students_quantile(freedom, p);
-    }, nb::arg("freedom"), nb::arg("p"), "The value that Student's law exceeds with the probability p.");
     m.def("students_share", &students_share, nb::arg("freedom"), nb::arg("level"), "t^2 / z^2 of equal tails, z^2 the level.");
     m.def("least_freedom", &least_freedom, nb::arg("delta"), "From how many degrees of freedom on other arms count.");
     m.attr("ENOUGH") = ENOUGH;

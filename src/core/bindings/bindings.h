@@ -24,6 +24,7 @@ void bind_run(nb::module_& m);
 void bind_search(nb::module_& m);
 void bind_predicted(nb::module_& m);
 void bind_probability(nb::module_& m);
+void bind_laws(nb::module_& m);
 void bind_alternative(nb::module_& m);
 void bind_beliefs(nb::module_& m);
 void bind_verdicts(nb::module_& m);

@@ -8,6 +8,7 @@ NB_MODULE(_core, m) {
     psips::bind_records(m);
     psips::bind_predicted(m);
     psips::bind_probability(m);
+    psips::bind_laws(m);
     psips::bind_run(m);
     psips::bind_search(m);
     psips::bind_alternative(m);

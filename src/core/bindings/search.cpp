@@ -26,6 +26,15 @@ Array1<double> pull_one(const Record<Source>& source, const Array1<const std::ui
     return x;
 }
 
+void solve(const Array2<const double>& G, const Array1<const double>& b, const Array1<double>& y) {
+    const Index m = view(b).n;
+    require(has_shape(view(G), m, m) && has_shape(view(y), m), "G must be (m, m), and b and y (m,)");
+    NonnegativeQP qp(m);
+    std::copy(view(b).begin(), view(b).end(), qp.b.data);
+    std::copy(view(G).data, view(G).data + m * m, qp.G.data);
+    qp.solve(view(y));
+}
+
 // ---------------------------------------------------------------- for tests
 
 Stream& stream_in(const Array1<std::uint64_t>& words) { return *reinterpret_cast<Stream*>(view(words).first(4).data); }
@@ -60,16 +69,6 @@ double nearest(const Record<Posterior>& record, Index z, const Array1<Index>& xs
             for (Index c = 0; c < p.d; ++c) view(at)(a, c) = p.shifted(a, c, shift, a == z || piece.is_over(a));
         return square;
     });
-}
-
-void solve(const Array2<double>& G, const Array1<double>& b, const Array1<double>& y) {
-    const Index m = view(b).n;
-    NonnegativeQP qp(m);
-    for (Index k = 0; k < m; ++k) {
-        qp.b[k] = view(b)[k];
-        for (Index j = 0; j < m; ++j) qp.G(k, j) = view(G)(k, j);
-    }
-    qp.solve(view(y));
 }
 
 bool change(const Record<SearchState>& search, const Array2<double>& values, const Array1<double>& slack, bool whole) {
@@ -180,7 +179,6 @@ void bind_search_tests(nb::module_ tests) {
     tests.def("seed", &seed);
     tests.def("fill", &fill);
     tests.def("nearest", &nearest);
-    tests.def("solve", &solve);
     tests.def("change", &change);
     tests.def("update_candidate_set", &update);
     tests.def("variance_growth", &variance_growth);
@@ -218,6 +216,8 @@ void bind_search(nb::module_& m) {
     m.def("pareto_mask", &pareto_mask, nb::arg("mu"), "Mask of the points (n, d) that no other dominates.");
     m.def("pull", &pull_one, nb::arg("source"), nb::arg("key"), nb::arg("arm"), nb::arg("nth"), nb::arg("x").noconvert(),
           "Write the nth result of an arm into x (d,), which is returned.");
+    m.def("solve_nnqp", &solve, nb::arg("G"), nb::arg("b"), nb::arg("y").noconvert(),
+          "Write the y >= 0 (m,) with the least y'Gy / 2 - b.y.");
     bind_search_tests(testing(m));
 }
 

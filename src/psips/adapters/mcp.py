@@ -256,7 +256,7 @@ class Tools:
             return {
                 **_standing(opened),
                 "results": known.results,
-                "estimates": rows_of(known.arms),
+                "estimates": rows_of(known.arm_names, known.arm_columns),
                 "candidates": list(known.candidate_set),
                 **({} if known.stopped else {"progress": progress}),
                 "open_tickets": waiting,

@@ -74,7 +74,8 @@ def numbers(option: str, given: list[str] | None) -> dict[str, float] | None:
 def _rows(found: pd.DataFrame) -> list[dict[str, object]]:
     from psips.study.plain import rows_of
 
-    return [{"option": name, **row} for name, row in rows_of(found).items()]
+    rows = rows_of(list(found.index), {str(name): found[name] for name in found})
+    return [{"option": name, **row} for name, row in rows.items()]
 
 
 def _table(found: pd.DataFrame) -> str:

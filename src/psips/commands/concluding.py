@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psips._core import students_quantile
 from psips.aliases import Floats
 from psips.commands.evidence import Claim, claims_of, errors_of_leads, ratio_text
 from psips.commands.found import BEATEN, FRONT, OPEN, OUT, Estimate, Found, Row, sentence
@@ -18,6 +17,7 @@ from psips.commands.measuring import Measuring
 from psips.commands.metrics import Metric
 from psips.commands.noise import noise_notes
 from psips.errors import counted
+from psips.laws import students_quantile
 
 if TYPE_CHECKING:
     from psips.commands.rounds import Measurements
@@ -126,7 +126,7 @@ def _rows(
                 se = float(status.arm_columns[f"{label} se"][place])
             elif len(own):
                 mean = float(np.mean(np.log(own[:, c]) if metric.log else own[:, c]))
-            by = se * students_quantile(max(counts[arm] - 1, 1), known.delta / 2.0)
+            by = se * float(students_quantile(max(counts[arm] - 1, 1), known.delta / 2.0))
             ends = [mean, mean - by, mean + by]
             turned = [math.exp(x) if metric.log else x for x in ends]
             if metric.exact and len(own):
@@ -203,7 +203,7 @@ def _with_ratios(rows: list[Row], metrics: list[Metric], known: Measurements) ->
     for row, error in zip(rows, errors.tolist(), strict=True):
         worse = -lead(row, rows[0], first)
         free = max(min(row.runs, rows[0].runs) - 1, 1)
-        by = error * students_quantile(free, known.delta / 2.0)
+        by = error * float(students_quantile(free, known.delta / 2.0))
         ends = (math.exp(worse), math.exp(worse - by), math.exp(worse + by))
         found.append(replace(row, ratio=Estimate(*ends)))
     return found

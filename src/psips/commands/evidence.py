@@ -7,13 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from psips._core import students_quantile
 from psips.aliases import Floats
+from psips.laws import probit
 from psips.problem import Problem
 from psips.session import Session
 from psips.session.mixed import MixedEngine
-
-GAUSSIAN = 1e9  # degrees of freedom from which on Student's law is the normal one
 
 
 class Claim(NamedTuple):
@@ -114,7 +112,7 @@ def ratio_text(session: Session, one: str, other: str, level: float) -> list[str
     if leads is None:
         return []
     problem, parts = session.problem, []
-    deviations = students_quantile(GAUSSIAN, 0.5 - level / 2.0)
+    deviations = float(probit(0.5 + level / 2.0))
     a, b = problem.arm_index(one), problem.arm_index(other)
     for k, c in enumerate(leads.metrics):
         variance = float(leads.variances[a, b, k])

@@ -15,6 +15,7 @@ import numpy as np
 
 from psips.aliases import Floats, Ints
 from psips.diagnostics.residuals import Residuals, residuals_of
+from psips.laws import beta_tails, chi_square_tails, f_tails, normal_tails, students_tails
 
 LEAST_FREEDOM = 20  # degrees of freedom from which on skewness and autocorrelation are tested
 ROUNDING = 1e-12  # share of a sum of squares that may be rounding errors
@@ -49,8 +50,6 @@ def wrong_covariance(found: Residuals, covariance: Floats) -> float | None:
     chi-square with f, f - 1, ... degrees of freedom, what is below it is standard normal, and
     all are independent (Bartlett).
     """
-    from scipy.special import chdtr, chdtrc, ndtr
-
     d = found.values.shape[1]
     if found.freedom < d:
         return None
@@ -58,9 +57,9 @@ def wrong_covariance(found: Residuals, covariance: Floats) -> float | None:
     T = np.asarray(np.linalg.qr(white.T, mode="r")).T  # up to signs
     freedoms = found.freedom - np.arange(d)
     squares = np.diag(T) ** 2
-    sides = np.minimum(chdtr(freedoms, squares), chdtrc(freedoms, squares))
+    sides = np.minimum(*chi_square_tails(freedoms, squares))
     below = np.abs(T[np.tril_indices(d, -1)])
-    least = float(np.min([*(2.0 * sides), *(2.0 * ndtr(-below))]))
+    least = float(np.min([*(2.0 * sides), *(2.0 * normal_tails(below)[1])]))
     count = d * (d + 1) // 2
     return float(-np.expm1(count * np.log1p(-least))) if least < 1.0 else 1.0
 
@@ -70,8 +69,6 @@ def unequal_variances(found: Residuals) -> list[Found]:
 
     The size is the ratio of the two.
     """
-    from scipy.special import fdtr, fdtrc
-
     K, d = int(found.arms.max()) + 1, found.values.shape[1]
     own = np.bincount(found.arms, minlength=K) - 1
     arms = np.flatnonzero((own > 0) & (own < found.freedom))
@@ -84,7 +81,7 @@ def unequal_variances(found: Residuals) -> list[Found]:
     others = found.freedom - freedom
     rest = np.maximum(total - squares, ROUNDING * total)
     ratios = (squares / freedom) / (rest / others)
-    sides = np.minimum(fdtr(freedom, others, ratios), fdtrc(freedom, others, ratios))
+    sides = np.minimum(*f_tails(freedom, others, ratios))
     p = np.minimum(1.0, 2.0 * sides * sides.size)
     return [
         Found(float(p[k, c]), (int(arm), c), float(ratios[k, c]))
@@ -99,8 +96,6 @@ def furthest(found: Residuals) -> list[Found]:
     Each is compared with a variance to which it has not contributed: t with f - 1 degrees of
     freedom. The size is in these standard deviations.
     """
-    from scipy.special import stdtr
-
     rows = np.flatnonzero(found.sizes > 1)
     if found.freedom < 2 or not np.all(found.squares > 0):
         return []
@@ -109,7 +104,7 @@ def furthest(found: Residuals) -> list[Found]:
     sd = np.sqrt(rest / (found.freedom - 1))
     scores = x / (np.sqrt(left) * sd)
     i, c = divmod(int(np.argmax(np.abs(scores))), scores.shape[1])
-    p = 2.0 * float(stdtr(found.freedom - 1, -abs(scores[i, c]))) * scores.size
+    p = 2.0 * float(students_tails(found.freedom - 1, abs(scores[i, c]))[1]) * scores.size
     return [Found(min(1.0, p), (int(rows[i]), c), float(scores[i, c]), float(sd[i, c]))]
 
 
@@ -135,14 +130,12 @@ def skewness(found: Residuals) -> list[Found]:
 
 def _tails_of_skewness(scores: Floats, n: float) -> Floats:
     """Two-sided tails by D'Agostino's transformation to a normal (Biometrika 57, 1970)."""
-    from scipy.special import ndtr
-
     kurtosis = 3.0 * (n**2 + 27.0 * n - 70.0) * (n + 1.0) * (n + 3.0)
     kurtosis /= (n - 2.0) * (n + 5.0) * (n + 7.0) * (n + 9.0)
     W2 = np.sqrt(2.0 * (kurtosis - 1.0)) - 1.0
     scale = np.sqrt(2.0 / (W2 - 1.0))
     z = np.arcsinh(np.abs(scores) / scale) / np.sqrt(0.5 * np.log(W2))
-    return np.asarray(2.0 * ndtr(-z))
+    return 2.0 * normal_tails(z)[1]
 
 
 def drift(found: Residuals) -> tuple[list[Found], Residuals]:
@@ -151,8 +144,6 @@ def drift(found: Residuals) -> tuple[list[Found], Residuals]:
     The size is the change from the first result to the last, in standard deviations. The
     residuals that are returned are those that the trends leave.
     """
-    from scipy.special import stdtr
-
     N, d = found.values.shape
     f = found.freedom - 1
     times = residuals_of(found.arms, np.linspace(0.0, 1.0, N)[:, None]).values
@@ -162,7 +153,7 @@ def drift(found: Residuals) -> tuple[list[Found], Residuals]:
     slopes = (times * found.values).sum(axis=0) / spread
     rest = found.values - times * slopes
     sd = np.sqrt(np.maximum((rest**2).sum(axis=0), ROUNDING * found.squares) / f)
-    p = np.minimum(1.0, 2.0 * d * stdtr(f, -np.abs(slopes) * np.sqrt(spread) / sd))
+    p = np.minimum(1.0, 2.0 * d * students_tails(f, np.abs(slopes) * np.sqrt(spread) / sd)[1])
     trends = [Found(float(p[c]), (c,), float(slopes[c] / sd[c])) for c in range(d)]
     return trends, Residuals(found.arms, rest, found.sizes, f)
 
@@ -174,8 +165,6 @@ def autocorrelation(found: Residuals) -> list[Found]:
     mean and variance (Durbin and Watson); its law is approximated by a beta distribution with
     these, between the smallest and the largest value it can have. The size is the correlation.
     """
-    from scipy.special import betainc
-
     N, d = found.values.shape
     x = found.values
     if found.freedom < LEAST_FREEDOM or not np.all(found.squares > 0):
@@ -187,7 +176,7 @@ def autocorrelation(found: Residuals) -> list[Found]:
     total = centre * (1.0 - centre) * 4.0 * end**2 / variance - 1.0
     a, b = centre * total, (1.0 - centre) * total
     at = np.clip((r + end) / (2.0 * end), 0.0, 1.0)
-    sides = np.minimum(betainc(a, b, at), betainc(b, a, 1.0 - at))
+    sides = np.minimum(*beta_tails(a, b, at))
     p = np.minimum(1.0, 2.0 * d * sides)
     return [Found(float(p[c]), (c,), float(r[c] - mean)) for c in range(d)]
 

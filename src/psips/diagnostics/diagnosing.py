@@ -29,6 +29,7 @@ from psips.diagnostics.outliers import find_outliers
 from psips.diagnostics.residuals import Residuals, residuals_of
 from psips.errors import quote
 from psips.input.digits import fixed
+from psips.laws import spread_of_sd
 from psips.problem import Problem
 from psips.problem.noise import KNOWN, PER_ARM
 
@@ -166,10 +167,8 @@ def _scatter(problem: Problem, found: Residuals) -> tuple[Scatter, ...]:
             Scatter(name, *map(float, row))
             for name, row in zip(problem.objectives, np.transpose(ends), strict=True)
         )
-    from scipy.special import chdtri
-
     ratios = np.sqrt(found.squares / found.freedom)
-    low, high = np.sqrt(found.freedom / chdtri(found.freedom, np.array([0.025, 0.975])))
+    low, high = spread_of_sd(found.freedom)
     return tuple(
         Scatter(name, float(r), float(r * low), float(r * high))
         for name, r in zip(problem.objectives, ratios, strict=True)

@@ -27,6 +27,7 @@ import numpy as np
 
 from psips.aliases import Floats
 from psips.input.checks import RANK
+from psips.laws import chi_square_tails, f_tails
 from psips.problem import Problem
 from psips.problem.coordinates import orthonormal
 from psips.problem.noise import KNOWN
@@ -175,18 +176,16 @@ def fit_of_sums(
     of_noise = int(pulls.sum()) - len(arms)
     if more == 0 or (squares is not None and not np.all(squares > 0.0)):
         return untested
-    from scipy.stats import chi2, f
-
     scaled = sums[arms] / roots  # sqrt(N) times the means: covariance Sigma
     rest = scaled - U @ (U.T @ scaled)
     if squares is None:
         variances, degrees, of_noise = np.diag(problem.model.Sigma), problem.d * more, 0
         statistic = float(np.einsum("ac,ce,ae->", rest, problem.model.P, rest))
-        p_value = float(chi2.sf(statistic, degrees))
+        p_value = float(chi_square_tails(degrees, statistic)[1])
     else:
         variances, degrees = squares / of_noise, more
         statistic = float(((rest**2).sum(axis=0) / more / variances).max())
-        p_value = min(1.0, problem.d * float(f.sf(statistic, more, of_noise)))
+        p_value = min(1.0, problem.d * float(f_tails(more, of_noise, statistic)[1]))
     left = 1.0 - np.sum(U**2, axis=1)  # variance of a residual, in units of Sigma
     free = left > FIXED
     errors = np.zeros(rest.shape)

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from psips._core import students_quantile
 from psips.aliases import Floats, Ints
+from psips.laws import students_quantile
 from psips.problem import Problem
 from psips.problem.noise import ESTIMATE, KNOWN, NoiseGuess
 
@@ -56,11 +56,9 @@ class NoiseScale(NamedTuple):
     def reach(self) -> Floats:
         """From which distance on a value is far, (K, d); NaN where nothing can be said."""
         known, which = np.unique(np.minimum(self.freedom, NEARLY_NORMAL), return_inverse=True)
-        each = [
-            students_quantile(f, RARE / 2.0) if f >= LEAST_FREEDOM else np.inf
-            for f in known.tolist()
-        ]
-        quantile = np.array(each)[which].reshape(self.freedom.shape)
+        each = students_quantile(np.fmax(known, LEAST_FREEDOM), RARE / 2.0)
+        each[~(known >= LEAST_FREEDOM)] = np.inf
+        quantile = each[which].reshape(self.freedom.shape)
         return self.sd * np.fmax(FAR, np.where(np.isinf(self.freedom), 0.0, quantile))
 
 

@@ -13,6 +13,7 @@ from psips.diagnostics.findings import Finding, some
 from psips.diagnostics.noise_scale import noise_scale
 from psips.diagnostics.residuals import residuals_of
 from psips.errors import quote
+from psips.laws import students_tails
 from psips.problem import Problem
 from psips.problem.noise import PER_ARM
 
@@ -116,8 +117,6 @@ def _by_their_arm(
     problem: Problem, arms: Ints, values: Floats, columns: Ints, level: float
 ) -> list[Outlier]:
     """Find results that are far by the noise of their own arm, see `noise_scale`."""
-    from scipy.special import stdtr
-
     scale = noise_scale(problem, arms, values)
     sizes = np.bincount(arms, minlength=problem.K)[arms]
     away = (values - scale.centre[arms]) * np.where(sizes == 2, np.sqrt(2.0), 1.0)[:, None]
@@ -125,7 +124,7 @@ def _by_their_arm(
     known = np.isfinite(sd) & (freedom > 0.0) & (sizes > 1)[:, None]
     known &= np.isin(np.arange(problem.d), columns)
     scores = np.where(known, away / np.where(known, sd, 1.0), 0.0)
-    p = 2.0 * stdtr(np.where(known, freedom, 1.0), -np.abs(scores)) * known.sum()
+    p = 2.0 * students_tails(np.where(known, freedom, 1.0), np.abs(scores))[1] * known.sum()
     found: dict[int, Outlier] = {}
     taken: set[int] = set()  # arms with two results, of which one is named
     for row, c in np.argwhere(known & (p < level)).tolist():

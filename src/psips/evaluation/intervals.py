@@ -10,6 +10,7 @@ import numpy as np
 from psips.aliases import Floats
 from psips.errors import InputError
 from psips.evaluation.scores import Scores
+from psips.laws import students_quantile
 
 FEWEST_ITEMS = 2  # that a table must have
 SHARED = 0.5  # of the items of the smaller side, for comparing item by item
@@ -53,9 +54,8 @@ class Sides:
         if found.error * math.sqrt(len(self.new)) <= self._least:
             reach = self._reach_of_the_unseen(level)
             return self.change - reach, self.change + reach
-        from scipy.stats import t
-
-        return skewed_interval(found, float(t.ppf(0.5 + level / 2.0, found.freedom)))
+        t = float(students_quantile(found.freedom, 0.5 - level / 2.0))
+        return skewed_interval(found, t)
 
     def _reach_of_the_unseen(self, level: float) -> float:
         """Return how far the mean may be off where all items changed alike.

@@ -11,6 +11,7 @@ from psips._core import ENOUGH
 from psips.aliases import Floats
 from psips.errors import listing, quote
 from psips.input.digits import interval
+from psips.laws import spread_of_sd
 from psips.problem import Problem
 from psips.problem.noise import ESTIMATE, KNOWN
 from psips.session.engine import Engine
@@ -66,12 +67,10 @@ class Spreads(NamedTuple):
         return pd.DataFrame([self._row(one) for one in self.rows], index=names)
 
     def _row(self, one: Spread) -> dict[str, float]:
-        from scipy.special import chdtri
-
         row: dict[str, float] = {}
         for c, objective in enumerate(self.objectives):
             f, sd = float(one.freedom[c]), float(one.sd[c])
-            ends = np.sqrt(f / chdtri(f, np.array([0.025, 0.975]))) if f > 0 else [np.nan] * 2
+            ends = spread_of_sd(f) if f > 0 else [np.nan] * 2
             row[f"{objective} sd"] = sd
             row[f"{objective} sd low"] = sd * float(ends[0])
             row[f"{objective} sd high"] = sd * float(ends[1])

@@ -171,8 +171,8 @@ class Status:
         from psips.session.status_text import in_words
 
         return in_words(
-            self.arms,
-            self.answers,
+            (self.arm_names, self.arm_columns),
+            (self.answer_names, self.answer_columns),
             stopped=self.stopped,
             closed=self.closed,
             results=self.results,

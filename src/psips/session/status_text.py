@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import Any
 
 from psips.input.digits import estimate
 
-if TYPE_CHECKING:
-    import pandas as pd
+Table = tuple[Sequence[str], Mapping[str, Any]]  # names of the rows, columns
 
 WIDTH = 80
 NAME = 30  # columns of a name; longer ones are cut
@@ -19,8 +18,8 @@ PROOFS = "What is proven of each {}, on its own evidence (a stop may need less):
 
 
 def in_words(
-    arms: pd.DataFrame,
-    answers: pd.DataFrame,
+    arms: Table,
+    answers: Table,
     *,
     stopped: bool,
     closed: bool,
@@ -72,24 +71,29 @@ def in_words(
         found = wrap(f"goal, {goal}: {claim or 'not reached'}", WIDTH) + found
     if budget:
         found += ["", *wrap(budget, WIDTH)]
-    what = "arm" if answers.index.equals(arms.index) else "answer"
+    what = "arm" if answers[0] == arms[0] else "answer"
     tables = [*_arms(arms), "", PROOFS.format(what), "", *_answers(answers, what)]
     return "\n".join([head, *found, "", *tables])
 
 
-def _arms(table: pd.DataFrame) -> list[str]:
+def _rows(table: Table, places: Sequence[int]) -> list[dict[str, Any]]:
+    """Return cells by column, of the rows at some places."""
+    return [{name: column[k] for name, column in table[1].items()} for k in places]
+
+
+def _arms(table: Table) -> list[str]:
     """Return pulls, pending asks and estimates by arm, in blocks if there are many."""
-    objectives = [c.removesuffix(" estimate") for c in table.columns if c.endswith(" estimate")]
-    shown = _listed(len(table))
-    rows = table.iloc[shown]
-    columns = [("results", [f"{n:,}" for n in rows["pulls"]])]
-    if table["pending"].any():
-        columns.append(("pending", [f"{n:,}" for n in rows["pending"]]))
+    objectives = [c.removesuffix(" estimate") for c in table[1] if c.endswith(" estimate")]
+    shown = _listed(len(table[0]))
+    rows = _rows(table, shown)
+    columns = [("results", [f"{row['pulls']:,}" for row in rows])]
+    if table[1]["pending"].any():
+        columns.append(("pending", [f"{row['pending']:,}" for row in rows]))
     for objective in objectives:
-        pairs = zip(rows[f"{objective} estimate"], rows[f"{objective} se"], strict=True)
-        columns.append((cut(objective), [estimate(mean, se) for mean, se in pairs]))
-    names = [cut(str(name)) for name in rows.index]
-    return in_blocks("arm", names, columns, len(table) - len(shown))
+        cells = [estimate(row[f"{objective} estimate"], row[f"{objective} se"]) for row in rows]
+        columns.append((cut(objective), cells))
+    names = [cut(table[0][k]) for k in shown]
+    return in_blocks("arm", names, columns, len(table[0]) - len(shown))
 
 
 def in_blocks(
@@ -124,15 +128,15 @@ def in_blocks(
     return [line.rstrip() for line in lines]
 
 
-def _answers(table: pd.DataFrame, what: str) -> list[str]:
+def _answers(table: Table, what: str) -> list[str]:
     """Return probability, verdict and reason by answer; the reason goes below if it is long."""
-    shown = _listed(len(table))
-    rows = table.iloc[shown]
-    names = [cut(str(name)) for name in rows.index]
+    shown = _listed(len(table[0]))
+    rows = _rows(table, shown)
+    names = [cut(table[0][k]) for k in shown]
     left = max(map(len, [what, *names]))
     lines = [f"{what.ljust(left)}  probability  verdict    reason"]
     indent, said = left + 26, ""
-    for i, (name, (_, row)) in enumerate(zip(names, rows.iterrows(), strict=True)):
+    for i, (name, row) in enumerate(zip(names, rows, strict=True)):
         chance = row["probability"]
         verdict = "undecided" if row["verdict"] == "open" else row["verdict"]
         known = "" if math.isnan(chance) else f"{chance:.4g}"
@@ -145,8 +149,8 @@ def _answers(table: pd.DataFrame, what: str) -> list[str]:
             lines.append(start)
             lines += wrap(row["reason"], WIDTH, initial_indent="    ", subsequent_indent="    ")
         said = row["reason"]
-        if i + 1 == len(names) // 2 and len(shown) < len(table):
-            lines.append(f"... {len(table) - len(shown):,} more")
+        if i + 1 == len(names) // 2 and len(shown) < len(table[0]):
+            lines.append(f"... {len(table[0]) - len(shown):,} more")
     return [line.rstrip() for line in lines]
 
 

@@ -6,6 +6,7 @@ an arm is the same whatever was pulled before it, so rules can be compared on eq
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Any
@@ -17,6 +18,7 @@ from psips.aliases import Floats
 from psips.errors import InputError, unknown
 from psips.input.checks import frozen
 from psips.input.seeds import Key, Seed, draw_key
+from psips.laws import probit
 from psips.problem import Problem
 from psips.problem.instances import Instance, Results
 from psips.problem.item_noise import ItemNoise
@@ -27,6 +29,7 @@ from psips.state.source import BERNOULLI, GAUSSIAN, LOGNORMAL, RESAMPLE, STUDENT
 
 SCATTERED = {"gaussian": GAUSSIAN, "student": STUDENT, "lognormal": LOGNORMAL}
 CLOSEST = 1.0 - 1e-9  # correlation of two sums that is not looked beyond
+NODES = 64  # at which an integral is evaluated
 RAREST = 1e-3  # mean rate, of 0 or of 1, at which the share between items is set
 
 
@@ -175,11 +178,9 @@ class GaussianEnvironment(Environment):
         L, centres, binary = factors(self.problem), self.means, self._binary
         if not binary.any():
             return filled_source(self.problem, self._kind, centres, L=L)
-        from scipy.special import ndtri
-
         sd = np.sqrt((L**2).sum(axis=2))
         centres = centres.copy()
-        centres[:, binary] = ndtri(centres[:, binary])
+        centres[:, binary] = probit(centres[:, binary])
         size = np.where(sd > 0.0, sd, 1.0)
         L = np.where(binary[:, None], L / size[:, :, None], L)
         high = np.where(binary, self.problem.signs, 0.0)
@@ -313,11 +314,9 @@ class ItemEnvironment(Environment):
     @cached_property
     def source(self) -> Source:
         """The sums before they are cut to 0 or 1; the items are one more arm, the last."""
-        from scipy.special import ndtri
-
         problem, noise, binary = self.problem, self.noise, self._binary
         centres = self.means.copy()
-        centres[:, binary] = ndtri(self.means[:, binary])
+        centres[:, binary] = probit(self.means[:, binary])
         common = noise.between.copy()
         for c in np.flatnonzero(binary):
             common[c] = _behind(float(noise.between[c]), float(self.means[:, c].mean()))
@@ -381,16 +380,17 @@ def _behind(share: float, rate: float) -> float:
     >>> round(_behind(0.6, 0.5), 4)  # sin(0.3 pi)
     0.809
     """
-    from scipy.optimize import brentq
-    from scipy.special import ndtri, owens_t
-
-    p = min(max(rate, RAREST), 1.0 - RAREST)
-    h = ndtri(p)
-
-    def beyond(r: float) -> float:
-        both = p - 2.0 * owens_t(h, np.sqrt((1.0 - r) / (1.0 + r)))
-        return float((both - p * p) / (p * (1.0 - p)) - share)
-
     if share <= 0.0:
         return 0.0
-    return float(brentq(beyond, 0.0, CLOSEST)) if beyond(CLOSEST) > 0.0 else CLOSEST
+    p = min(max(rate, RAREST), 1.0 - RAREST)
+    h, (nodes, weights) = float(probit(p)), np.polynomial.legendre.leggauss(NODES)
+
+    def covered(angle: float) -> float:
+        # The density of two such normals at (h, h), over their correlation sin(angle)
+        heights = np.exp(-(h**2) / (1.0 + np.sin(0.5 * angle * (nodes + 1.0))))
+        return float(0.5 * angle * weights @ heights) / (2.0 * math.pi * p * (1.0 - p))
+
+    low, high = 0.0, math.asin(CLOSEST)
+    while low < (middle := 0.5 * (low + high)) < high:
+        low, high = (middle, high) if covered(middle) < share else (low, middle)
+    return math.sin(high)

@@ -12,7 +12,6 @@ from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import nnls
 
 from psips.aliases import Floats
 from psips.problem.instances import Instance
@@ -93,9 +92,18 @@ def _apart(truth: Instance, i: int, j: int) -> Comparison:
     both = 0.5 * (_covariance(truth, i) + _covariance(truth, j))[np.ix_(aims, aims)]
     root = np.linalg.inv(np.linalg.cholesky(both))
     lead = (problem.inward(truth.means)[i] - problem.inward(truth.means)[j])[aims]
-    gap = min(nnls(root, root @ (turned - truth.epsilon[aims]))[1] for turned in (lead, -lead))
+    gap = min(_beyond_zero(root, turned - truth.epsilon[aims]) for turned in (lead, -lead))
     weight = np.sqrt(problem.costs[i]) + np.sqrt(problem.costs[j])
     return Comparison(_t_star(gap / weight), i, j, problem.answers[j])
+
+
+def _beyond_zero(root: Floats, lead: Floats) -> float:
+    """Return the length of root @ (y - lead), at least, over y >= 0."""
+    from psips._core import solve_nnqp
+
+    y, G = np.zeros(len(lead)), root.T @ root
+    solve_nnqp(G, G @ lead, y)
+    return float(np.linalg.norm(root @ (y - lead)))
 
 
 def _above(truth: Instance, x: int, z: int) -> Comparison:

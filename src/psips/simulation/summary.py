@@ -12,6 +12,7 @@ import numpy as np
 
 from psips.errors import InputError, quote
 from psips.input.seeds import Seed, whole_seed
+from psips.laws import beta_quantile
 from psips.problem import Problem
 from psips.problem.instances import Instance
 from psips.rules import SAMPLING, Rules
@@ -160,10 +161,8 @@ def clopper_pearson(errors: int, trials: int) -> tuple[float, float]:
     >>> low, round(high, 4)
     (0.0, 0.0362)
     """
-    from scipy.stats import beta
-
-    low = beta.ppf(0.025, errors, trials - errors + 1) if errors else 0.0
-    high = beta.ppf(0.975, errors + 1, trials - errors) if errors < trials else 1.0
+    low = beta_quantile(errors, trials - errors + 1, 0.975) if errors else 0.0
+    high = beta_quantile(errors + 1, trials - errors, 0.025) if errors < trials else 1.0
     return float(low), float(high)
 
 

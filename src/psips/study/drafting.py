@@ -22,6 +22,7 @@ from psips.input.directions import as_options, guess_direction, settle, speaks_o
 from psips.input.names import RESERVED
 from psips.input.quantities import parse_number
 from psips.input.tabular import COMMA, Grid, read_grid
+from psips.laws import spread_of_sd
 from psips.problem import Problem
 from psips.problem.measurements import ARM, ITEM, means_refused, summary_column
 from psips.rules import Rules
@@ -90,9 +91,7 @@ class Draft:
     @property
     def interval(self) -> tuple[float, float]:
         """Between which multiples of the standard deviations the true ones are, with 95%."""
-        from scipy.special import chdtri
-
-        low, high = np.sqrt(self.freedom / chdtri(self.freedom, np.array([0.025, 0.975])))
+        low, high = spread_of_sd(self.freedom)
         return float(low), float(high)
 
 

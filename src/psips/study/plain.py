@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from psips.problem import Problem
     from psips.session.status import Status
     from psips.study.ledger import Ticket
@@ -64,8 +62,8 @@ def known_data(
         ),
         **({} if known.outlook is None else {"outlook": known.outlook.to_dict()}),
         "lack_of_fit": None if known.fit is None else known.fit.to_dict(),
-        "arms": rows_of(known.arms),
-        "answers": rows_of(known.answers),
+        "arms": rows_of(known.arm_names, known.arm_columns),
+        "answers": rows_of(known.answer_names, known.answer_columns),
     }
 
 
@@ -73,14 +71,15 @@ def _listed(found: Sequence[str] | None) -> list[str] | None:
     return None if found is None else list(found)
 
 
-def rows_of(table: pd.DataFrame) -> dict[str, dict[str, Any]]:
+def rows_of(names: Sequence[str], columns: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return a table as plain data by row; None for what is not known."""
-    keys = [str(key) for key in table]
-    columns = [[finite(cell) for cell in table[key].tolist()] for key in table]
-    rows = zip(*columns, strict=True) if columns else ([] for _ in table.index)
+    cells = [
+        [finite(cell) for cell in (column if isinstance(column, list) else column.tolist())]
+        for column in columns.values()
+    ]
     return {
-        str(name): dict(zip(keys, row, strict=True))
-        for name, row in zip(table.index, rows, strict=True)
+        str(name): {key: column[place] for key, column in zip(columns, cells, strict=True)}
+        for place, name in enumerate(names)
     }
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from psips.diagnostics import LOOKS, Diagnosis, diagnose
 from psips.diagnostics.lack_of_fit import fit_of
+from psips.laws import spread_of_sd
 from psips.rules.promises import kind_of_promise
 from psips.rules.stopping import PROVEN
 from psips.study.ledger import Result
@@ -60,7 +61,6 @@ def spreads(state: State) -> list[Spread]:
     freedom = len(counted) - np.count_nonzero(pulls)
     if freedom < 1:
         return []
-    from scipy.stats import chi2
 
     cells = chain.from_iterable(r.values for r in counted)
     told = np.fromiter(cells, np.float64, len(counted) * problem.d)
@@ -74,7 +74,7 @@ def spreads(state: State) -> list[Spread]:
     given = np.broadcast_to(given, (problem.K, noisy.d))[arms]  # of each result's own arm
     rest = values - (sums / np.maximum(pulls, 1)[:, None])[arms]
     ratios = np.sqrt((rest**2 / given).sum(axis=0) / freedom).tolist()
-    low, high = np.sqrt(freedom / chi2.ppf([0.975, 0.025], freedom)).tolist()
+    low, high = map(float, spread_of_sd(freedom))
     return [
         Spread(name, r, r * low, r * high)
         for name, r in zip(noisy.objectives, ratios, strict=True)

@@ -37,6 +37,7 @@ from psips.problem.gaps import gaps, hardness
 from psips.problem.instances import Instance
 from psips.problem.limits import keeping, optimal_and_allowed
 from psips.problem.tolerance import only_right
+from psips.theory.matrix_game import MatrixGame
 
 if TYPE_CHECKING:
     from psips.problem import Problem
@@ -214,21 +215,23 @@ def complexity(
         return _nothing_to_tell(problem, game.truth)
     game.refuse_ties(w)
     best, best_w, upper = 0.0, w, math.inf
-    cuts = [gains / costs for gains in game.single_moves()]
-    known = len(cuts)
+    cuts = MatrixGame(problem.K)
+    for gains in game.single_moves():
+        cuts.add(gains / costs)
+    known = cuts.count
     for _ in range(200 + 20 * problem.K):
         value, *_, gains = game.answer(w / costs)
-        cuts.append(gains / costs)
+        cuts.add(gains / costs)
         if value > best:
             best, best_w = value, w
-        vertex, mixture = _best_of_cuts(np.array(cuts), best)
-        upper = min(upper, float(np.max(mixture @ np.array(cuts))))
+        vertex, mixture = cuts.solved()
+        upper = min(upper, float(np.max(cuts.columns @ mixture)))
         if upper <= (1 + tolerance) * best:
             break
         w = best_w + STEP * (vertex - best_w)
     else:
         raise InputError(
-            f"the duality gap is still {upper / best - 1:.2g} after {len(cuts) - known} cuts: "
+            f"the duality gap is still {upper / best - 1:.2g} after {cuts.count - known} cuts: "
             f"raise the tolerance, {tolerance}, above it"
         )
     means, pulls = problem.inward(game.truth.means), best_w / costs
@@ -241,7 +244,7 @@ def complexity(
         if game.besides
         else dict(zip(problem.answers, gaps(means).tolist(), strict=True)),
         pareto_set=game.truth.pareto_set,
-        cuts=len(cuts) - known,
+        cuts=cuts.count - known,
         unique=not problem.tolerance
         or (not problem.limits and only_right(means, game.truth.epsilon)),
     )
@@ -383,27 +386,6 @@ class _Game:
                 f"T* is infinite: {nearest.answer!r} is level with {listing(nearest.rivals)} "
                 "where it matters, so that the smallest change alters the Pareto set"
             )
-
-
-def _best_of_cuts(cuts: Floats, scale: float) -> tuple[Floats, Floats]:
-    """Weights (K,) that maximise the smallest cut w . g_k, and the optimal mixture of cuts."""
-    from scipy.optimize import linprog
-
-    m, K = cuts.shape
-    found = linprog(
-        np.append(np.zeros(K), -1.0),
-        A_ub=np.column_stack([-cuts / scale, np.ones(m)]),
-        b_ub=np.zeros(m),
-        A_eq=np.append(np.ones(K), 0.0)[None, :],
-        b_eq=[1.0],
-        bounds=[(0.0, None)] * K + [(None, None)],
-        method="highs",
-    )
-    if found.x is None:
-        raise RuntimeError(f"the linear program over {m} cuts failed: {found.message}")
-    w = np.maximum(found.x[:K], 0.0)
-    p = np.maximum(-found.ineqlin.marginals, 0.0)
-    return w / w.sum(), p / p.sum()
 
 
 def _read_weights(problem: Problem, given: Any) -> Floats:

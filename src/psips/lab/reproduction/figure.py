@@ -11,6 +11,7 @@ import numpy as np
 
 from psips.aliases import Floats
 from psips.lab.cells import Cell
+from psips.laws import students_quantile
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -142,11 +143,9 @@ def mean(values: Any) -> Interval:
 
 def _half_width(x: Floats) -> float:
     """Half of Student's 95% interval of a mean."""
-    from scipy.stats import t
-
     if len(x) < 2:
         return math.inf
-    return float(t.ppf(0.975, len(x) - 1) * x.std(ddof=1) / math.sqrt(len(x)))
+    return float(students_quantile(len(x) - 1, 0.025) * x.std(ddof=1) / math.sqrt(len(x)))
 
 
 def ratio(above: Any, below: Any) -> Interval:
