@@ -48,6 +48,20 @@ void order_groups(const P& p, Index z, Index kept, RecordTerm* terms, const Vec<
     for (Index k = 0; k < kept; ++k) terms[k].group = place[terms[k].group];
 }
 
+// Merge the first two groups that pull the same way; false if none do.
+inline bool merge_alike(Index groups, Index kept, RecordTerm* terms, const Mat<double>& G) {
+    for (Index g = 0; g < groups; ++g)
+        for (Index f = 0; f < g; ++f) {
+            if (!(G(g, f) > 0.0)) continue;
+            for (Index k = 0; k < kept; ++k)
+                if (terms[k].group == g) terms[k].group = f;
+            for (Index k = 0; k < kept; ++k)
+                if (terms[k].group > g) --terms[k].group;
+            return true;
+        }
+    return false;
+}
+
 // One group an objective, then merge groups that pull the same way; how many. The groups are numbered so
 // that no entry of b is negative.
 template <class P>
@@ -65,21 +79,11 @@ Index form_groups(const P& p, Index z, Index kept, RecordTerm* terms, const Vec<
             for (Index j = 0; j < kept; ++j)
                 G(terms[k].group, terms[j].group) +=
                     y[k] * y[j] * lead_cov(p, z, terms[k].rival, terms[k].objective, terms[j].rival, terms[j].objective);
-        Index clash = -1;
-        for (Index g = 0; g < groups && clash < 0; ++g)
-            for (Index f = 0; f < g && clash < 0; ++f)
-                if (G(g, f) > 0.0) {
-                    clash = g;
-                    for (Index k = 0; k < kept; ++k)
-                        if (terms[k].group == g) terms[k].group = f;
-                }
-        if (clash < 0) {
+        if (!merge_alike(groups, kept, terms, G)) {
             if (groups > 1) order_groups(p, z, kept, terms, y, G);
             break;
         }
         --groups;
-        for (Index k = 0; k < kept; ++k)
-            if (terms[k].group > clash) --terms[k].group;
     }
     return groups;
 }
