@@ -8,6 +8,7 @@ from scipy.stats import multivariate_normal, norm
 
 from psips import Problem, Session, Study, plots
 from psips.errors import InputError
+from psips.plots.orders import arranged, places_of, way
 from psips.session.dominance import DRAWS, Comparisons, comparisons_of
 from psips.session.engine import Engine
 
@@ -142,6 +143,37 @@ def test_the_order_leaves_out_what_follows(seed: int) -> None:
         assert edge.probability == p
     top = {name for name, level in found.level.items() if level == 0}
     assert top == set(session.candidate_set)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("most", [2, 3, 6])
+def test_lines_pass_between_the_boxes_of_other_rows(seed: int, most: int) -> None:
+    rng = np.random.default_rng(seed)
+    problem = Problem(objectives=["a", "b"], covariance=[1, 1], arms=12)
+    found = told(problem, rng.normal(0, 3, (12, 2)).tolist(), 3, seed + 1).comparisons()
+    places = places_of(arranged(found, most))
+    assert len(set(places.values())) == 12
+    for edge in found.order:
+        points = way(edge, places)
+        assert (points[0], points[-1]) == (places[edge.by], places[edge.over])
+        assert [row for _, row in points] == [*range(points[0][1], points[-1][1] + 1)]
+        for x, row in points[1:-1]:
+            assert all(abs(x - b) >= 0.5 for b, k in places.values() if k == row)
+
+
+def test_straight_lines_would_pass_behind_boxes() -> None:
+    """Which is why they are bent: the fourth of four options at the top is in a second row."""
+    problem = Problem(objectives=["a", "b"], covariance=[1, 1], arms=5)
+    means = [[9.0, 0.0], [6.0, 3.0], [3.0, 6.0], [0.0, 9.0], [5.0, 2.0]]
+    found = told(problem, means, 9).comparisons()
+    places = places_of(arranged(found, 3))
+    (edge,) = found.order
+    assert (edge.by, edge.over) == ("arm 2", "arm 5")
+    assert places == {
+        **{"arm 1": (0.5, 0), "arm 2": (1.5, 0), "arm 3": (2.5, 0)},
+        **{"arm 4": (1.5, 1), "arm 5": (1.5, 2)},
+    }
+    assert way(edge, places) == [(1.5, 0), (2.0, 1), (1.5, 2)]
 
 
 def test_a_tolerance_settles_a_pair() -> None:

@@ -11,7 +11,7 @@ from psips.input.digits import percent
 from psips.pictures.front import BLUE, GREY
 from psips.plots.labels import plain
 from psips.session import Session
-from psips.session.dominance import Comparisons
+from psips.session.dominance import Comparisons, Edge
 from psips.study import Study
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ MOST_IN_ROW = 6  # options of a row; of more, the rest goes on below
 STYLES = {"sure": ("-", 2.2), "likely": ("--", 1.4), "unsure": (":", 1.2)}
 NUMBERED = 16  # options up to which a matrix has numbers
 SHORT = 16  # letters of a name in a box
+PASS = 0.25  # of a row, for which a line that passes a box is upright
+
+Place = tuple[float, int]  # across, a box being 1 wide, and the row
 
 
 def comparisons(source: Session | Study, figure: Figure | None = None) -> Figure:
@@ -80,6 +83,37 @@ def arranged(found: Comparisons, most: int = MOST_IN_ROW) -> list[list[str]]:
     return lines
 
 
+def places_of(lines: list[list[str]]) -> dict[str, Place]:
+    """Return where the options of each row stand: across, a box being 1 wide, and the row."""
+    widest = max(map(len, lines))
+    return {
+        name: (c + 0.5 + (widest - len(line)) / 2, k)
+        for k, line in enumerate(lines)
+        for c, name in enumerate(line)
+    }
+
+
+def way(edge: Edge, places: dict[str, Place]) -> list[Place]:
+    """Return the points that a line joins, so that it passes between the boxes of other rows.
+
+    Examples
+    --------
+    >>> places = {"A": (0.5, 0), "B": (0.5, 1), "C": (0.5, 2)}
+    >>> way(Edge("A", "C", 0.9), places)
+    [(0.5, 0), (1.0, 1), (0.5, 2)]
+    """
+    at, (end, last) = places[edge.by], places[edge.over]
+    points = [at]
+    for row in range(at[1] + 1, last):
+        x = at[0] + (end - at[0]) / (last - at[1]) * (row - at[1])
+        nearest = min((b for b, k in places.values() if k == row), key=lambda b: abs(b - x))
+        if abs(nearest - x) < 0.5:
+            x = nearest + (0.5 if x >= nearest else -0.5)
+        at = (x, row)
+        points.append(at)
+    return [*points, (end, last)]
+
+
 def style_of(probability: float) -> str:
     """Say how a line is drawn.
 
@@ -95,16 +129,14 @@ def draw_order(ax: Axes, found: Comparisons, most: int = MOST_IN_ROW) -> None:
     """Draw the order of the estimates, at most so many options in a row."""
     lines = arranged(found, most)
     widest = max(map(len, lines))
-    places = {
-        name: (c + 0.5 + (widest - len(line)) / 2, -float(k))
-        for k, line in enumerate(lines)
-        for c, name in enumerate(line)
-    }
+    places = places_of(lines)
     for edge in found.order:
-        (x1, y1), (x2, y2) = places[edge.by], places[edge.over]
+        start, *between, end = way(edge, places)
+        points = [start, *((x, k + side) for x, k in between for side in (-PASS, PASS)), end]
+        x, rows = zip(*points, strict=True)
         kind, width = STYLES[style_of(edge.probability)]
-        ax.plot([x1, x2], [y1, y2], kind, color=BLUE, linewidth=width, zorder=1)
-    for name, (x, y) in places.items():
+        ax.plot(x, [-row for row in rows], kind, color=BLUE, linewidth=width, zorder=1)
+    for name, (x, row) in places.items():
         top = found.level[name] == 0
         box = {
             "boxstyle": "round,pad=0.4",
@@ -112,7 +144,7 @@ def draw_order(ax: Axes, found: Comparisons, most: int = MOST_IN_ROW) -> None:
             "edgecolor": BLUE if top else GREY,
         }
         text = name if len(name) <= SHORT else f"{name[: SHORT - 1]}…"
-        ax.text(x, y, plain(text), ha="center", va="center", fontsize=9, bbox=box, zorder=2)
+        ax.text(x, -row, plain(text), ha="center", va="center", fontsize=9, bbox=box, zorder=2)
     for kind, label in (("sure", "95% or more"), ("likely", "75% or more"), ("unsure", "less")):
         style, width = STYLES[kind]
         ax.plot([], [], style, color=BLUE, linewidth=width, label=label)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from psips.input.digits import percent
-from psips.plots.orders import arranged, style_of
+from psips.plots.orders import Place, arranged, places_of, style_of, way
 from psips.session.dominance import Comparisons, Edge
 
 BOX, HIGH, GAP, DROP = (
@@ -26,12 +26,9 @@ def order_picture(found: Comparisons) -> str:
     widest = max(map(len, lines))
     width = 2 * MARGIN + widest * (BOX + GAP) - GAP
     height = 2 * MARGIN + len(lines) * (HIGH + DROP) - DROP
-    places: dict[str, tuple[float, float]] = {}
-    for k, line in enumerate(lines):
-        left = (width - len(line) * (BOX + GAP) + GAP) / 2
-        for c, name in enumerate(line):
-            places[name] = (left + c * (BOX + GAP) + BOX / 2, MARGIN + k * (HIGH + DROP))
-    parts = [_line(edge, places) for edge in found.order]
+    at = places_of(lines)
+    places = {name: _point(place) for name, place in at.items()}
+    parts = [_line(edge, way(edge, at)) for edge in found.order]
     parts += [_box(name, *places[name], found.level[name] == 0) for name in found.options]
     label = "Order of the estimates: each option above those that it dominates"
     return (
@@ -41,15 +38,23 @@ def order_picture(found: Comparisons) -> str:
     )
 
 
-def _line(edge: Edge, places: dict[str, tuple[float, float]]) -> str:
-    (x1, y1), (x2, y2) = places[edge.by], places[edge.over]
+def _point(place: Place) -> tuple[float, float]:
+    """Return the middle of the upper side of a box."""
+    x, row = place
+    return MARGIN - GAP / 2 + x * (BOX + GAP), MARGIN + row * (HIGH + DROP)
+
+
+def _line(edge: Edge, points: list[Place]) -> str:
     kind = style_of(edge.probability)
     title = escape(f"{edge.by} dominates {edge.over}: {percent(edge.probability)}")
-    top, bottom = y1 + HIGH, y2
-    bend = (bottom - top) / 2
-    path = f"M{x1:.0f} {top:.0f}C{x1:.0f} {top + bend:.0f} {x2:.0f} {bottom - bend:.0f} "
-    line = f'<path class="edge {kind}" d="{path}{x2:.0f} {bottom:.0f}"/>'
-    return f"<g><title>{title}</title>{line}</g>"
+    (x, y), *rest = map(_point, points)
+    path = f"M{x:.0f} {y + HIGH:.0f}"
+    for to, below in rest:  # upright where it passes a row
+        top, bend = y + HIGH, (below - y - HIGH) / 2
+        path += f"V{top:.0f}C{x:.0f} {top + bend:.0f} {to:.0f} {below - bend:.0f} "
+        path += f"{to:.0f} {below:.0f}"
+        x, y = to, below
+    return f'<g><title>{title}</title><path class="edge {kind}" d="{path}"/></g>'
 
 
 def _box(name: str, x: float, y: float, top: bool) -> str:
