@@ -133,9 +133,9 @@ def draw_order(ax: Axes, found: Comparisons, most: int = MOST_IN_ROW) -> None:
     for edge in found.order:
         start, *between, end = way(edge, places)
         points = [start, *((x, k + side) for x, k in between for side in (-PASS, PASS)), end]
-        x, rows = zip(*points, strict=True)
+        across, down = zip(*points, strict=True)
         kind, width = STYLES[style_of(edge.probability)]
-        ax.plot(x, [-row for row in rows], kind, color=BLUE, linewidth=width, zorder=1)
+        ax.plot(across, [-row for row in down], kind, color=BLUE, linewidth=width, zorder=1)
     for name, (x, row) in places.items():
         top = found.level[name] == 0
         box = {
