@@ -8,6 +8,7 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -57,12 +58,16 @@ def watch(monkeypatch: pytest.MonkeyPatch, url: str, *more: str) -> int:
 def test_it_follows_until_the_stop(
     url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    others = threading.Timer(0.5, tell_until_the_stop, [url])
-    others.start()
-    try:
-        assert watch(monkeypatch, url) == 3
-    finally:
-        others.join()
+    others = threading.Thread(target=tell_until_the_stop, args=[url])
+
+    def sleep(seconds: float) -> None:  # what was there first has been shown
+        if others.ident is None:
+            others.start()
+        time.sleep(seconds)
+
+    monkeypatch.setattr("psips.cli.watch.time", SimpleNamespace(sleep=sleep))
+    assert watch(monkeypatch, url) == 3
+    others.join()
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("open after 3 measurements; A, B; right with probability ")
     assert "more results" in lines[0]

@@ -150,7 +150,7 @@ def test_a_plan_says_how_many_results_of_how_many_items(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["plan", str(path), "--runs", "2", "--delta", "0.1"])
     assert result.exit_code == 0, result.output
     said = " ".join(result.output.split())
-    assert "gave up items" in said
+    assert "95% interval items" in said
     assert "items: how many of them are enough for 95% of the runs" in said
     result = CliRunner().invoke(
         app,
