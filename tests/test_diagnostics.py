@@ -245,6 +245,23 @@ def test_moments_of_the_autocorrelation() -> None:
     assert deviations._moments(residuals.arms, residuals.sizes, f) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(
+    ("replicated", "says"), [("control", 0), ("pairs", 0), ("once", 1), ("once in many", 1)]
+)
+def test_orders_in_which_neighbours_say_nothing(replicated: str, says: int) -> None:
+    """Without neighbours of one arm the statistic is the same whatever the results are."""
+    n = 60_000 if replicated == "once in many" else 22
+    arms = np.ravel([[0, i + 1] for i in range(n)])  # a control, an option, a control ...
+    if replicated == "pairs":
+        arms = np.ravel([[i, i, n + i] for i in range(n)])
+    if says:
+        arms = np.append([0, 0], arms)
+    values = np.random.default_rng(0).normal(size=(len(arms), 1))
+    found = deviations.autocorrelation(residuals_of(arms, values))
+    assert len(found) == says
+    assert all(1e-4 < one.p_value <= 1.0 for one in found)
+
+
 @pytest.mark.parametrize("n", [24, 25, 60])
 def test_the_law_of_the_autocorrelation_lies_between_its_extremes(n: int) -> None:
     """These are the eigenvalues of the form it is made of."""

@@ -97,7 +97,7 @@ def test_quantiles_are_the_inverse_of_tails(law: str) -> None:
 
 def test_ends_and_what_is_not_known() -> None:
     assert laws.chi_square_tails(3.0, [0.0, np.inf])[1].tolist() == [1.0, 0.0]
-    assert laws.f_tails(3.0, 4.0, [0.0, np.inf])[1].tolist() == [1.0, 0.0]
+    assert laws.f_tails(3.0, 4.0, [-1.0, 0.0, np.inf])[1].tolist() == [1.0, 1.0, 0.0]
     assert laws.beta_tails(3.0, 4.0, [-1.0, 0.0, 1.0])[0].tolist() == [0.0, 0.0, 1.0]
     assert laws.students_tails(3.0, [-np.inf, np.inf])[1].tolist() == [1.0, 0.0]
     assert np.isnan(laws.students_tails(np.nan, 1.0)[0])

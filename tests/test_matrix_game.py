@@ -22,7 +22,10 @@ def value_of(G: np.ndarray) -> float:
     return -float(found.fun)
 
 
-@pytest.mark.parametrize("kind", ["dense", "sparse", "many sizes", "ties", "alike", "one arm"])
+KINDS = ("dense", "sparse", "many sizes", "far columns", "ties", "alike", "one arm")
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(8))
 def test_values_are_those_of_linear_programs(kind: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -34,6 +37,8 @@ def test_values_are_those_of_linear_programs(kind: str, seed: int) -> None:
             column *= rng.random(K) < 0.3
         if kind == "many sizes":
             column *= 10.0 ** rng.uniform(-4, 4, K)
+        if kind == "far columns":
+            column *= 10.0 ** rng.uniform(-8, 8)
         if kind == "ties":
             column = rng.integers(0, 3, K).astype(float)
         if kind == "alike":
@@ -47,5 +52,17 @@ def test_values_are_those_of_linear_programs(kind: str, seed: int) -> None:
         low, high = (w @ game.columns).min(), (game.columns @ p).max()
         assert low <= high * (1.0 + 1e-9)
         assert low >= high * (1.0 - 1e-6)  # the value lies between them
+    if kind == "far columns":
+        return  # what SciPy takes for 0 is larger than the value
     scale = game.columns.max()
     assert low == pytest.approx(scale * value_of(game.columns / scale), rel=1e-6, abs=1e-9)
+
+
+def test_a_small_column_hides_no_pivot() -> None:
+    """The value is 3e-6; it was left at 3.76e-6 where pivots were compared across rows."""
+    game = MatrixGame(3)
+    for column in np.array([[7e4, 3e-6], [1.8e5, 1.8e-6], [2e5, 2e-7]]).T:
+        game.add(column)
+    w, p = game.solved()
+    assert (w @ game.columns).min() == pytest.approx(3e-6, rel=1e-6)
+    assert (game.columns @ p).max() == pytest.approx(3e-6, rel=1e-6)

@@ -98,6 +98,7 @@ inline Tails students_tails(double freedom, double t) {
     return t < 0.0 ? Tails{above, 1.0 - above} : Tails{1.0 - above, above};
 }
 inline Tails f_tails(double above, double below, double ratio) {  // the degrees of freedom of both
+    if (ratio <= 0.0) return {0.0, 1.0};
     const double whole = above * ratio + below;
     if (whole == INF) return {1.0, 0.0};
     return beta_tails(0.5 * above, 0.5 * below, above * ratio / whole, below / whole);

@@ -1,7 +1,7 @@
 """Tails and quantiles of laws, as arrays: normal, chi-square, Student's, F and beta.
 
-Tails are pairs, what is below and what is above; the smaller has all its digits. Quantiles are
-given by the probability above.
+Tails are pairs, what is below and what is above. The smaller has all its digits up to about 1e5
+degrees of freedom, and seven at 1e9. Quantiles are given by the probability above.
 """
 
 from __future__ import annotations

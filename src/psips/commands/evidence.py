@@ -112,7 +112,7 @@ def ratio_text(session: Session, one: str, other: str, level: float) -> list[str
     if leads is None:
         return []
     problem, parts = session.problem, []
-    deviations = float(probit(0.5 + level / 2.0))
+    deviations = -float(probit(0.5 - level / 2.0))
     a, b = problem.arm_index(one), problem.arm_index(other)
     for k, c in enumerate(leads.metrics):
         variance = float(leads.variances[a, b, k])

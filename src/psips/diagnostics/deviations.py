@@ -15,7 +15,14 @@ import numpy as np
 
 from psips.aliases import Floats, Ints
 from psips.diagnostics.residuals import Residuals, residuals_of
-from psips.laws import beta_tails, chi_square_tails, f_tails, normal_tails, students_tails
+from psips.laws import (
+    MOST,
+    beta_tails,
+    chi_square_tails,
+    f_tails,
+    normal_tails,
+    students_tails,
+)
 
 LEAST_FREEDOM = 20  # degrees of freedom from which on skewness and autocorrelation are tested
 ROUNDING = 1e-12  # share of a sum of squares that may be rounding errors
@@ -171,9 +178,11 @@ def autocorrelation(found: Residuals) -> list[Found]:
         return []
     r = (x[1:] * x[:-1]).sum(axis=0) / found.squares
     mean, variance = _moments(found.arms, found.sizes, found.freedom)
+    if found.freedom * variance < ROUNDING:  # it is the same whatever the results are
+        return []
     end = np.cos(np.pi / (N + 1))
     centre = (mean + end) / (2.0 * end)  # on a scale from 0 to 1
-    total = centre * (1.0 - centre) * 4.0 * end**2 / variance - 1.0
+    total = min(centre * (1.0 - centre) * 4.0 * end**2 / variance - 1.0, MOST)
     a, b = centre * total, (1.0 - centre) * total
     at = np.clip((r + end) / (2.0 * end), 0.0, 1.0)
     sides = np.minimum(*beta_tails(a, b, at))

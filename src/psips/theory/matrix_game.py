@@ -6,7 +6,7 @@ import numpy as np
 
 from psips.aliases import Floats, Ints
 
-GAIN, PIVOT = 1e-11, 1e-10  # of what counts as a gain, and as a pivot
+GAIN, PIVOT = 1e-11, 1e-10  # from which on something is a gain, and a pivot
 CLOSE = 1e-8  # how far the two sides' values may be apart, relative to them
 LEVEL = 1e-9  # by which bounds are set apart, so that no vertex is met twice
 FRESH = 50  # exchanges after which the inverse is made again
@@ -84,8 +84,9 @@ class MatrixGame:
     def _exchange(self, G: Floats, enter: int) -> None:
         """Bring a column, or the slack -1 - a, into the basis."""
         inverse = self._inverse
-        column = inverse @ G[:, enter] if enter >= 0 else inverse[:, -1 - enter]
-        rises = column > PIVOT * np.abs(column).max()
+        given = G[:, enter] if enter >= 0 else np.eye(len(inverse))[-1 - enter]
+        column = inverse @ given
+        rises = column > PIVOT * (np.abs(inverse) @ given)  # of what is added up in its row
         steps = np.full(len(column), np.inf)
         steps[rises] = np.maximum(inverse @ self._level, 0.0)[rises] / column[rises]
         leave = int(steps.argmin())
