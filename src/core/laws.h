@@ -32,11 +32,12 @@ inline double deviance(double x, double m) {
     return total;
 }
 
+inline constexpr double NEARLY_ZERO = 1e-300;  // instead of 0, by which nothing can be divided
+
 // A continued fraction b_0 + a_1 / (b_1 + a_2 / ...), by Lentz's method: `next(k)` returns a_k and b_k.
 template <class Next>
 double continued_fraction(double first, const Next& next) {
-    constexpr double TINY = 1e-300;
-    const auto nonzero = [](double v) { return std::abs(v) < TINY ? TINY : v; };
+    const auto nonzero = [](double v) { return std::abs(v) < NEARLY_ZERO ? NEARLY_ZERO : v; };
     double found = nonzero(first), c = found, d = 0.0;
     for (Index k = 1; k <= TERMS; ++k) {
         const auto [a, b] = next(static_cast<double>(k));
