@@ -86,7 +86,6 @@ def by_vopy(runs: int, first: int, most: int) -> Iterator[dict[str, Any]]:
     import vopy.datasets.dataset as datasets
     from vopy.algorithms import Auer, PaVeBa
     from vopy.order import ComponentwiseOrder
-    from vopy.utils.seed import SEED  # noqa: F401  (imports cost time once)
 
     means, _ = trial()
 
